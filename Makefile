@@ -1,0 +1,46 @@
+# make demo    set everything up and run the main job on the campaign that comes with canonry
+# make test    set everything up and run the tests
+# make check   format, lint, types, tests
+# make bench   print the figures of benchmarks/ on a corpus: make bench CORPUS=folder
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+CORPUS ?= canonry/demo_campaign
+
+.PHONY: demo test test-all check format lint types bench clean
+
+demo: $(READY)
+	$(BIN)/canonry demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest
+
+check: format lint types test
+
+format: $(READY)
+	$(BIN)/ruff format --check .
+
+lint: $(READY)
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.speed $(CORPUS)
+
+# made anew when the dependencies change
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("canonry needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[static,dev]"
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

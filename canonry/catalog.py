@@ -1,0 +1,369 @@
+"""The catalog of one campaign: its sources, their versions, and what the user says of them.
+
+It is the truth beside the stored files. STRICT tables with CHECKs; migrations are appended, never edited.
+Times are ISO 8601 in UTC with microseconds, so that they sort as text.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from canonry import database
+from canonry.errors import DamagedData, NotFound, UsageError
+from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
+
+APPLICATION_ID = 0x63616E72  # "canr"
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE knowledge_source (
+        source_id TEXT PRIMARY KEY CHECK (source_id <> '' AND source_id NOT GLOB '*[ ' || char(9, 10, 13) || ']*'),
+        campaign_id TEXT NOT NULL,
+        title TEXT NOT NULL,
+        original_filename TEXT NOT NULL,
+        original_path TEXT NOT NULL,
+        class TEXT NOT NULL CHECK (class IN ('canon', 'reference', 'inspiration')),
+        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+        visibility TEXT NOT NULL CHECK (visibility IN ('normal', 'hidden')),
+        spoiler_level INTEGER NOT NULL CHECK (spoiler_level >= 0),
+        priority TEXT NOT NULL CHECK (priority IN ('low', 'normal', 'high')),
+        always_include INTEGER NOT NULL CHECK (always_include IN (0, 1)),
+        trust TEXT, edition TEXT, uri TEXT, notes TEXT, source_type TEXT, chapter TEXT,
+        reading_order INTEGER,
+        scope TEXT CHECK (scope IN ('invariant', 'initial', 'descriptive', 'historical')),
+        heading_rules TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading_rules)),
+        extra TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(extra)),
+        imported_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX source_by_path ON knowledge_source (original_path);
+    CREATE TABLE knowledge_source_version (
+        version_id TEXT PRIMARY KEY,
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        number INTEGER NOT NULL CHECK (number >= 1),
+        content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+        original_hash TEXT NOT NULL CHECK (length(original_hash) = 64),
+        file_size INTEGER NOT NULL CHECK (file_size >= 0),
+        mime_type TEXT NOT NULL CHECK (mime_type IN ('text/markdown', 'text/plain')),
+        encoding TEXT NOT NULL,
+        text_title TEXT NOT NULL,
+        parser_version TEXT NOT NULL,
+        chunking_version TEXT NOT NULL,
+        imported_at TEXT NOT NULL,
+        valid_from TEXT NOT NULL,
+        valid_to TEXT CHECK (valid_to IS NULL OR valid_to >= valid_from),
+        UNIQUE (source_id, number)
+    ) STRICT;
+    CREATE INDEX version_by_content ON knowledge_source_version (content_hash);
+    CREATE UNIQUE INDEX one_live_version ON knowledge_source_version (source_id) WHERE valid_to IS NULL;
+    CREATE TABLE source_label (
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        kind TEXT NOT NULL CHECK (kind IN ('tag', 'entity', 'spoiler_tag', 'allowed_role')),
+        label TEXT NOT NULL CHECK (label <> ''),
+        PRIMARY KEY (source_id, kind, label)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE knowledge_retrieval_record (
+        record_id INTEGER PRIMARY KEY,
+        created_at TEXT NOT NULL,
+        role TEXT NOT NULL,
+        query TEXT NOT NULL,
+        supplied TEXT NOT NULL CHECK (json_valid(supplied))
+    ) STRICT;
+    CREATE VIEW source_tag AS SELECT source_id, label AS tag FROM source_label WHERE kind = 'tag';
+    CREATE VIEW source_entity AS SELECT source_id, label AS entity FROM source_label WHERE kind = 'entity';
+    """,
+)
+
+_LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
+_EDITABLE = {
+    "title": "title", "class_": "class", "visibility": "visibility", "spoiler_level": "spoiler_level",
+    "priority": "priority", "always_include": "always_include", "trust": "trust", "edition": "edition", "uri": "uri",
+    "notes": "notes", "source_type": "source_type", "chapter": "chapter", "order": "reading_order", "scope": "scope",
+    "extra": "extra",
+}  # fmt: skip
+_SOURCE_COLUMNS = ", ".join(f"s.{column}" for column in _EDITABLE.values())
+
+
+def now() -> str:
+    """The present instant, as the catalog writes it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def parse_instant(text: str) -> str:
+    """A date or an instant as the catalog writes it; UTC where no zone is given, the end of the day for a date."""
+    try:
+        if len(text) == 10:
+            return datetime.fromisoformat(f"{text}T23:59:59.999999+00:00").isoformat(timespec="microseconds")
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"time {text!r} is not a date; write 2026-03-01 or 2026-03-01T18:00") from None
+    instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return instant.isoformat(timespec="microseconds")
+
+
+class Catalog:
+    """Reads and writes one catalog. Writing methods are for the holder of the campaign's lock."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, campaign: str) -> Catalog:
+        """A new catalog; the folder is made."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        catalog = cls(database.open_writer(path), path)
+        with database.transaction(catalog.connection) as db:
+            catalog._migrate(db)
+            for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
+                db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+        return catalog
+
+    @classmethod
+    def open(cls, path: Path, *, write: bool = False) -> Catalog:
+        """An existing catalog, brought up to date when it is opened for writing."""
+        if not path.exists():
+            raise NotFound(
+                f"campaign {path.parent.name!r} does not exist here; "
+                f"`canonry campaign create {path.parent.name}` makes it, `canonry campaign list` shows what there is"
+            )
+        with database.plain_errors(path, "restore the campaign from an export, or check the data directory"):
+            catalog = cls(database.open_writer(path) if write else database.open_reader(path), path)
+            version = catalog._version()
+            if version != len(_MIGRATIONS) and write and 0 < version < len(_MIGRATIONS):
+                with database.transaction(catalog.connection) as db:
+                    catalog._migrate(db)
+            elif version != len(_MIGRATIONS):
+                raise DamagedData(
+                    f"{path}: catalog version {version}, this canonry reads {len(_MIGRATIONS)}; "
+                    "install the canonry that wrote it, or run `canonry reindex` with this one to upgrade"
+                )
+        return catalog
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _version(self) -> int:
+        if self.connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise DamagedData(f"{self.path}: not a canonry catalog; restore the campaign from an export")
+        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        done = int(db.execute("PRAGMA user_version").fetchone()[0])
+        for script in _MIGRATIONS[done:]:
+            for statement in script.split(";\n"):
+                if statement.strip():
+                    db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+
+    # settings
+
+    def settings(self) -> dict[str, str]:
+        return dict(self.connection.execute("SELECT key, value FROM setting ORDER BY key"))
+
+    def set_settings(self, values: dict[str, str]) -> None:
+        with database.transaction(self.connection) as db:
+            db.executemany("INSERT OR REPLACE INTO setting VALUES (?, ?)", values.items())
+
+    def meta(self, key: str) -> str:
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def sequence(self) -> int:
+        """Counts the commits that change which versions are live."""
+        return int(self.meta("sequence"))
+
+    # sources
+
+    def sources(self, *, where: str = "1", parameters: Iterable[object] = ()) -> list[Source]:
+        """Sources with a live version, by reading order, title and id."""
+        rows = self.connection.execute(
+            f"""
+            SELECT s.source_id, s.campaign_id, {_SOURCE_COLUMNS}, s.enabled, s.original_filename, s.original_path,
+                   s.imported_at, s.updated_at, v.version_id, v.content_hash, v.file_size, v.mime_type, v.encoding,
+                   v.parser_version, v.chunking_version
+            FROM knowledge_source s JOIN knowledge_source_version v ON v.source_id = s.source_id AND v.valid_to IS NULL
+            WHERE {where} ORDER BY s.reading_order IS NULL, s.reading_order, s.title, s.source_id
+            """,
+            tuple(parameters),
+        ).fetchall()
+        labels = self._labels([row[0] for row in rows]) if rows else {}
+        return [_source(row, labels.get(row[0], {})) for row in rows]
+
+    def source(self, name: str) -> Source:
+        """The source of that id, or the only one whose id begins so, or whose file name or title it is."""
+        for where in (
+            "s.source_id = ?1",
+            "substr(s.source_id, 1, length(?1)) = ?1",
+            "s.original_filename = ?1",
+            "s.title = ?1",
+        ):
+            found = self.sources(where=where, parameters=(name,))
+            if len(found) == 1:
+                return found[0]
+            if found:
+                ids = ", ".join(source.source_id for source in found[:5])
+                raise UsageError(f"source {name!r} could be any of {len(found)}: {ids}…; give one whole id")
+        raise NotFound(
+            f"source {name!r} is not in campaign {self.meta('campaign_id')!r}; `canonry source list` shows what is"
+        )
+
+    def _labels(self, source_ids: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+        one = len(source_ids) == 1
+        rows = self.connection.execute(
+            "SELECT source_id, kind, label FROM source_label" + (" WHERE source_id = ?" if one else ""),
+            tuple(source_ids) if one else (),
+        )
+        labels: dict[str, dict[str, tuple[str, ...]]] = {}
+        for source_id, kind, label in rows:
+            kinds = labels.setdefault(source_id, {})
+            kinds[kind] = (*kinds.get(kind, ()), label)
+        return labels
+
+    def add(self, drafts: list[Draft], *, parser_version: str, chunking_version: str) -> list[str]:
+        """Make the drafts' versions live, all in one commit; returns the ids of the versions they supersede."""
+        instant = now()
+        superseded: list[str] = []
+        with database.transaction(self.connection) as db:
+            for draft in drafts:
+                superseded += self._add_source(db, draft, instant)
+                document = draft.document
+                db.execute(
+                    "INSERT INTO knowledge_source_version VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)",
+                    (
+                        document.version_id, document.source_id, int(document.version_id.rpartition("@")[2]),
+                        document.content_hash, draft.original_hash, draft.file_size,
+                        "text/markdown" if document.kind == "markdown" else "text/plain", draft.encoding, document.title,
+                        parser_version, chunking_version, instant, instant,
+                    ),
+                )  # fmt: skip
+            self._advance(db)
+        return superseded
+
+    def _add_source(self, db: sqlite3.Connection, draft: Draft, instant: str) -> list[str]:
+        source_id, facts = draft.document.source_id, draft.facts
+        superseded: list[str] = []
+        if draft.is_new_source:
+            db.execute(
+                "INSERT INTO knowledge_source (source_id, campaign_id, title, original_filename, original_path, class, "
+                "visibility, spoiler_level, priority, always_include, imported_at, updated_at) "
+                "VALUES (?, (SELECT value FROM meta WHERE key = 'campaign_id'), '', ?, ?, 'reference', 'normal', 0, 'normal', 0, ?, ?)",
+                (source_id, draft.original_filename, draft.original_path, instant, instant),
+            )
+        else:
+            live = "FROM knowledge_source_version WHERE source_id = ? AND valid_to IS NULL"
+            superseded = [row[0] for row in db.execute(f"SELECT version_id {live}", (source_id,))]
+            db.execute(
+                "UPDATE knowledge_source_version SET valid_to = max(?, valid_from) WHERE source_id = ? AND valid_to IS NULL",
+                (instant, source_id),
+            )
+        self._write_facts(db, source_id, facts, instant)
+        db.execute(
+            "UPDATE knowledge_source SET heading_rules = ? WHERE source_id = ?", (draft.heading_rules_json, source_id)
+        )
+        return superseded
+
+    def _write_facts(self, db: sqlite3.Connection, source_id: str, facts: SourceFacts, instant: str) -> None:
+        assignments = ", ".join(f"{column} = ?" for column in _EDITABLE.values())
+        values = [getattr(facts, name) for name in _EDITABLE]
+        db.execute(
+            f"UPDATE knowledge_source SET {assignments}, updated_at = ? WHERE source_id = ?",
+            (*values, instant, source_id),
+        )
+        db.execute("DELETE FROM source_label WHERE source_id = ?", (source_id,))
+        for kind, name in _LABELS.items():
+            for label in getattr(facts, name):
+                db.execute("INSERT OR IGNORE INTO source_label VALUES (?, ?, ?)", (source_id, kind, label))
+
+    def edit(self, source_id: str, facts: SourceFacts) -> None:
+        """Replace what is said of a source; in force at the next query."""
+        with database.transaction(self.connection) as db:
+            self._write_facts(db, source_id, facts, now())
+
+    def set_enabled(self, source_id: str, enabled: bool) -> None:
+        with database.transaction(self.connection) as db:
+            db.execute(
+                "UPDATE knowledge_source SET enabled = ?, updated_at = ? WHERE source_id = ?",
+                (int(enabled), now(), source_id),
+            )
+
+    def delete(self, source_id: str) -> list[str]:
+        """Forget a source and its versions; returns the hashes of contents that no other version holds."""
+        with database.transaction(self.connection) as db:
+            hashes = {
+                row[0]
+                for row in db.execute(
+                    "SELECT content_hash FROM knowledge_source_version WHERE source_id = ?", (source_id,)
+                )
+            }
+            db.execute("DELETE FROM knowledge_source WHERE source_id = ?", (source_id,))
+            kept = {row[0] for row in db.execute("SELECT content_hash FROM knowledge_source_version")}
+            self._advance(db)
+        return sorted(hashes - kept)
+
+    def _advance(self, db: sqlite3.Connection) -> None:
+        db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'sequence'")
+
+    # versions
+
+    def live_versions(self) -> list[tuple[str, str, str, str, str, str, int | None, int]]:
+        """(version_id, source_id, content_hash, mime_type, text_title, heading_rules, reading_order, spoiler_level), one a source."""
+        return self.connection.execute(
+            "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, s.spoiler_level "
+            "FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE v.valid_to IS NULL"
+        ).fetchall()
+
+    def versions(self, source_id: str) -> list[tuple[str, str, int, str, str | None]]:
+        """(version_id, content_hash, file_size, valid_from, valid_to) of one source, oldest first."""
+        return self.connection.execute(
+            "SELECT version_id, content_hash, file_size, valid_from, valid_to FROM knowledge_source_version "
+            "WHERE source_id = ? ORDER BY number", (source_id,)
+        ).fetchall()  # fmt: skip
+
+    def by_content(self) -> dict[str, str]:
+        """SHA-256 of each live content (as stored and as it lay in the file) -> its source's id."""
+        found: dict[str, str] = {}
+        for content, original, source_id in self.connection.execute(
+            "SELECT content_hash, original_hash, source_id FROM knowledge_source_version WHERE valid_to IS NULL ORDER BY source_id DESC"
+        ):
+            found[content] = found[original] = source_id
+        return found
+
+    def by_path(self) -> dict[str, tuple[str, str, int]]:
+        """Original path -> (source_id, original_hash of the live version, its number)."""
+        return {
+            path: (source_id, original_hash, number)
+            for path, source_id, original_hash, number in self.connection.execute(
+                "SELECT original_path, source_id, original_hash, number FROM knowledge_source "
+                "JOIN knowledge_source_version USING (source_id) WHERE valid_to IS NULL"
+            )
+        }
+
+
+def _source(row: tuple[object, ...], labels: dict[str, tuple[str, ...]]) -> Source:
+    facts_row, rest = row[2 : 2 + len(_EDITABLE)], row[2 + len(_EDITABLE) :]
+    facts = dict(zip(_EDITABLE, facts_row, strict=True))
+    facts["always_include"] = bool(facts["always_include"])
+    facts |= {name: labels.get(kind, ()) for kind, name in _LABELS.items()}
+    return Source(row[0], row[1], SourceFacts(**facts), bool(rest[0]), *rest[1:])  # type: ignore[arg-type]
+
+
+def dump_heading_rules(rules: Iterable[HeadingRule]) -> str:
+    """Heading rules as the catalog keeps them."""
+    return json.dumps(
+        [[rule.pattern, rule.marks.spoiler_level, list(rule.marks.spoiler_tags), rule.marks.hidden] for rule in rules],
+        ensure_ascii=False,
+    )
+
+
+def load_heading_rules(text: str) -> tuple[HeadingRule, ...]:
+    return tuple(
+        HeadingRule(pattern, Marks(level, tuple(tags), hidden)) for pattern, level, tags, hidden in json.loads(text)
+    )

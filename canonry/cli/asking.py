@@ -1,0 +1,62 @@
+"""`canonry query`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from canonry.campaign import Campaign
+from canonry.cli.show import bold, chosen, dim, note, print_json, printable
+from canonry.retrieval import Answer, Passage
+
+DEGRADED = 3
+
+
+def query(given: argparse.Namespace) -> int:
+    text = sys.stdin.read() if given.text == "-" else given.text
+    with Campaign(chosen(given)) as campaign:
+        answer = campaign.retrieve(
+            text, spoiler_level=given.spoiler_level, role=given.role, mode=given.mode, limit=given.limit, classes=given.classes,
+            source_types=given.source_types, tags=given.tags, entities=given.entities, sources=given.sources, forbid_tags=given.forbid_tags,
+            as_of=given.as_of, explain=given.explain, copies=given.copies,
+        )  # fmt: skip
+    if given.json:
+        print_json(answer.as_json())
+    else:
+        print_answer(answer)
+    for line in answer.notices:
+        note(given, line)
+    if answer.degraded:
+        note(given, f"degraded: {answer.degraded}")
+    return DEGRADED if answer.degraded else 0
+
+
+def print_answer(answer: Answer) -> None:
+    if not answer.results:
+        print("Nothing here answers that.")
+    for number, passage in enumerate(answer.results, 1):
+        print_passage(number, passage)
+
+
+def print_passage(number: int, passage: Passage) -> None:
+    """A passage for a person: where it is from, what it is, its text, why it is here."""
+    where = " > ".join(passage.heading_path) or passage.title
+    place = f"{passage.uri}:{passage.start_line}–{passage.end_line}" + (
+        f", page {passage.page}" if passage.page is not None else ""
+    )
+    marks = "".join(
+        (
+            f", spoiler level {passage.spoiler_level}" if passage.spoiler_level else "",
+            f" ({', '.join(passage.spoiler_tags)})" if passage.spoiler_tags else "",
+            ", hidden" if passage.visibility == "hidden" else "",
+        )
+    )
+    print(f"{number}. {bold(printable(where))}")
+    print(dim(printable(f"   {passage.class_}{marks} · {place} · {passage.chunk_id}")))
+    for line in printable(passage.exact_text).splitlines():
+        print(f"   {line}")
+    print(dim(f"   why: {printable('; '.join(passage.reasons))}"))
+    if passage.explain is not None:
+        print(dim(f"   score: {json.dumps(passage.explain, ensure_ascii=False)}"))
+    print()

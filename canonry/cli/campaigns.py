@@ -1,0 +1,129 @@
+"""`canonry campaign …`"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Any
+
+from canonry.catalog import Catalog
+from canonry.cli.show import bold, confirm, plural, print_json, size, table
+from canonry.config import Settings
+from canonry.embedders import fingerprint_of
+from canonry.errors import UsageError
+from canonry.layout import TEMPORARY_PREFIX, Layout, list_campaigns
+from canonry.locking import writing
+
+
+def create(given: argparse.Namespace) -> None:
+    at = Layout(given.data, given.id)
+    values = _pairs(given.settings)
+    _check(values)
+    with writing(at):
+        if at.catalog.exists():
+            raise UsageError(
+                f"campaign {given.id!r} exists already in {given.data}; import into it, or choose another id"
+            )
+        catalog = Catalog.create(at.catalog, given.id)
+        catalog.set_settings(values)
+        catalog.close()
+    if given.json:
+        print_json({"campaign_id": given.id, "data": str(given.data)})
+    elif not given.quiet:
+        print(f"Created campaign {bold(given.id)} in {given.data}. Next: canonry import -c {given.id} FOLDER")
+
+
+def list_all(given: argparse.Namespace) -> None:
+    rows = [_summary(Layout(given.data, campaign)) for campaign in list_campaigns(given.data)]
+    if given.json:
+        print_json(rows)
+    elif rows:
+        print(
+            table(
+                ("campaign", "sources", "on disk"),
+                [(row["campaign_id"], row["sources"], size(row["bytes"])) for row in rows],
+                right=(1, 2),
+            )
+        )
+    else:
+        print(f"There is no campaign in {given.data}. `canonry campaign create ID` makes one.")
+
+
+def show(given: argparse.Namespace) -> None:
+    at = Layout(given.data, given.id)
+    summary = _summary(at)
+    catalog = Catalog.open(at.catalog)
+    summary["settings"] = Settings.parse(catalog.settings()).as_text()
+    summary["created_at"] = catalog.meta("created_at")
+    if given.json:
+        print_json(summary)
+        return
+    print(
+        f"{bold(given.id)}: {plural(summary['sources'], 'source')}, {size(summary['bytes'])} on disk, created {summary['created_at'][:19]} UTC"
+    )
+    print(table(("setting", "value"), list(summary["settings"].items())))
+
+
+def settings(given: argparse.Namespace) -> None:
+    at = Layout(given.data, given.id)
+    values = _pairs(given.settings)
+    if values:
+        with writing(at):
+            catalog = Catalog.open(at.catalog, write=True)
+            _check(catalog.settings() | values)
+            catalog.set_settings(values)
+            catalog.close()
+    current = Settings.parse(Catalog.open(at.catalog).settings()).as_text()
+    if given.json:
+        print_json(current)
+    else:
+        print(table(("setting", "value"), list(current.items())))
+        if values and not given.quiet:
+            print("Changed. `canonry status` shows what that makes stale, `canonry reindex` brings it up to date.")
+
+
+def delete(given: argparse.Namespace) -> None:
+    at = Layout(given.data, given.id)
+    count = _summary(at)["sources"]
+    confirm(
+        f"Delete campaign {given.id!r} with {plural(count, 'source')} and everything derived from them?", yes=given.yes
+    )
+    with writing(at):
+        for folder in (at.index, at.chunks, at.raw):
+            if folder.exists():
+                doomed = folder.with_name(f"{TEMPORARY_PREFIX}deleted-{folder.name}")
+                shutil.rmtree(doomed, ignore_errors=True)
+                folder.rename(doomed)
+                shutil.rmtree(doomed)
+    if given.json:
+        print_json({"deleted": given.id})
+    elif not given.quiet:
+        print(f"Deleted campaign {given.id}.")
+
+
+def _summary(at: Layout) -> dict[str, Any]:
+    catalog = Catalog.open(at.catalog)
+    sources = int(catalog.connection.execute("SELECT count(*) FROM knowledge_source").fetchone()[0])
+    catalog.close()
+    bytes_ = sum(_folder_bytes(folder) for folder in (at.raw, at.chunks, at.index))
+    return {"campaign_id": at.campaign, "sources": sources, "bytes": bytes_}
+
+
+def _folder_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"setting {text!r} is not KEY=VALUE; write for example chunk.target=400")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _check(values: dict[str, str]) -> None:
+    """Refuse impossible settings before anything is stored."""
+    fingerprint_of(Settings.parse(values).embedder)

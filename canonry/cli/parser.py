@@ -1,0 +1,248 @@
+"""The command line: every command with its options and its help."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from canonry.records import CLASSES, PRIORITIES, VISIBILITIES
+
+Run = Callable[[argparse.Namespace], "int | None"]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `canonry`; each command carries the function that runs it as `run`."""
+    parser = argparse.ArgumentParser(
+        prog="canonry",
+        description="Local lore for storytelling and games: import it, say how true and how secret it is, get back the passages a role may see.",
+        epilog="Start with `canonry demo`. Every command has --help.",
+    )
+    parser.add_argument("--version", action="version", version=f"canonry {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_demo(commands)
+    _add_campaign(commands)
+    _add_import(commands)
+    _add_reindex(commands)
+    _add_status(commands)
+    _add_source(commands)
+    _add_query(commands)
+    return parser
+
+
+def _version() -> str:
+    from canonry import __version__
+
+    return __version__
+
+
+def lazily(module: str, function: str) -> Run:
+    """The function of that module under canonry.cli, imported when the command runs."""
+
+    def run(given: argparse.Namespace) -> int | None:
+        result: int | None = getattr(import_module(f"canonry.cli.{module}"), function)(given)
+        return result
+
+    return run
+
+
+def _command(
+    commands: Any, name: str, run: Run, help_: str, description: str = "", *, campaign: bool = True
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help_,
+        description=description or help_[0].upper() + help_[1:] + ".",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        default=Path(os.environ.get("CANONRY_DATA") or "data"),
+        help="the data directory (default: $CANONRY_DATA, else ./data)",
+    )
+    if campaign:
+        parser.add_argument(
+            "-c",
+            "--campaign",
+            default=os.environ.get("CANONRY_CAMPAIGN"),
+            metavar="ID",
+            help="the campaign (default: $CANONRY_CAMPAIGN, else the only one)",
+        )
+    parser.add_argument("--json", action="store_true", help="print one JSON document; notices go to standard error")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="say more; twice: show tracebacks")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _add_demo(commands: Any) -> None:
+    _command(
+        commands, "demo", lazily("demo", "run_demo"), "show the main job on a small campaign that comes with canonry",
+        "Import a copy of the campaign that comes with canonry into a temporary folder, index it, ask three questions\nand evaluate search by words against words and meaning. With --data DIR it is made there and stays.",
+        campaign=False,
+    ).set_defaults(data=None)  # fmt: skip
+
+
+def _add_campaign(commands: Any) -> None:
+    group = commands.add_parser("campaign", help="create, list, show, set up or delete campaigns").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    create = _command(group, "create", lazily("campaigns", "create"), "create a campaign", campaign=False)
+    create.add_argument("id", help="its id: a-z, 0-9, - and _")
+    create.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting, for example embedder=none or chunk.target=400; repeat for more",
+    )
+    _command(group, "list", lazily("campaigns", "list_all"), "list the campaigns", campaign=False)
+    show = _command(
+        group, "show", lazily("campaigns", "show"), "show a campaign: sources, settings, index", campaign=False
+    )
+    show.add_argument("id")
+    settings = _command(
+        group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
+        "Show or change settings. Keys: embedder (minilm, static, none), mode (of a query that names none),\nmax_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens).", campaign=False,
+    )  # fmt: skip
+    settings.add_argument("id")
+    settings.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="change one; repeat for more"
+    )
+    delete = _command(
+        group, "delete", lazily("campaigns", "delete"), "delete a campaign with everything in it", campaign=False
+    )
+    delete.add_argument("id")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_import(commands: Any) -> None:
+    parser = _command(
+        commands, "import", lazily("indexing", "import_paths"), "import files and folders of .md and .txt",
+        "Import files, or folders with everything below them. They can be found by words at once and by meaning when\n"
+        "their vectors are made. A file that cannot be imported is named with the reason; the others are imported.\n"
+        "A canonry.toml in the folder and front matter in the files may say class, visibility, spoiler level and more;\n"
+        "options here win over both, except that on secrecy the stricter statement wins.",
+    )  # fmt: skip
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    parser.add_argument(
+        "--class", dest="class_", choices=CLASSES, help="how true it is (default: what the files say, else reference)"
+    )
+    _add_facts(parser)
+    parser.add_argument(
+        "--encoding", metavar="NAME", help="convert files that are not UTF-8 from this encoding (cp1252, gb18030, …)"
+    )
+    parser.add_argument(
+        "--on-duplicate",
+        choices=("ask", "reuse", "separate", "cancel"),
+        default="ask",
+        help="what to do with content that is here already (default: ask; without a terminal the file is refused)",
+    )
+    parser.add_argument("--no-embed", action="store_true", help="leave the vectors to the next reindex")
+
+
+def _add_facts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--title", metavar="T")
+    parser.add_argument("--tags", type=_words, metavar="a,b")
+    parser.add_argument("--entities", type=_words, metavar="a,b", help="people, places and things it is about")
+    parser.add_argument("--visibility", choices=VISIBILITIES, help="hidden is for the narrator alone")
+    parser.add_argument("--spoiler-level", type=int, metavar="N", help="0 is safe for everyone")
+    parser.add_argument("--spoiler-tags", type=_words, metavar="a,b")
+    parser.add_argument("--priority", choices=PRIORITIES)
+    parser.add_argument("--always-include", action="store_true", default=None)
+
+
+def _add_reindex(commands: Any) -> None:
+    parser = _command(
+        commands, "reindex", lazily("indexing", "reindex"), "bring the index up to date with the sources",
+        "Bring chunks, index and vectors up to date. With nothing to do it ends at once. Work runs as a Prefect flow,\n"
+        "on the server of PREFECT_API_URL where there is one.",
+    )  # fmt: skip
+    parser.add_argument("--full", action="store_true", help="write the whole index anew")
+    parser.add_argument(
+        "--runner",
+        choices=("process", "thread"),
+        default="process",
+        help="how tasks run side by side (default: process)",
+    )
+    parser.add_argument("--embedder", metavar="SPEC", help="set the campaign's embedder first: minilm, static or none")
+    parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
+
+
+def _add_status(commands: Any) -> None:
+    _command(commands, "status", lazily("indexing", "status"), "show what is stale and why, and the state of the index")
+
+
+def _add_source(commands: Any) -> None:
+    group = commands.add_parser("source", help="look at and change the sources of a campaign").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    _command(group, "list", lazily("sources", "list_all"), "list the sources")
+    for name, function, help_ in (
+        ("show", "show", "show everything about a source"),
+        ("text", "show_text", "print a source's text as it was imported"),
+        ("chunks", "show_chunks", "list a source's chunks"),
+        ("history", "history", "list a source's versions"),
+        ("enable", "enable", "let a source be found again"),
+        ("disable", "disable", "keep a source, but let no query find it"),
+    ):
+        _command(group, name, lazily("sources", function), help_).add_argument(
+            "id", help="id, its beginning, file name or title"
+        )
+    edit = _command(
+        group, "edit", lazily("sources", "edit"), "change what is said of a source; in force at the next query"
+    )
+    edit.add_argument("id", help="id, its beginning, file name or title")
+    edit.add_argument("--class", dest="class_", choices=CLASSES)
+    _add_facts(edit)
+    delete = _command(
+        group, "delete", lazily("sources", "delete"), "delete a source with its versions and everything derived from it"
+    )
+    delete.add_argument("id", help="id, its beginning, file name or title")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_query(commands: Any) -> None:
+    parser = _command(
+        commands, "query", lazily("asking", "query"), "find the passages that answer a question",
+        "Find the passages that answer a question and that the role may see. The words are never syntax; \"quoted words\"\n"
+        "must occur as they stand. Without options: as a player, at spoiler level 0, nothing hidden.",
+    )  # fmt: skip
+    parser.add_argument("text", help="the question, or - to read it from standard input")
+    parser.add_argument(
+        "--mode", choices=("hybrid", "lexical", "semantic"), help="default: the campaign's own, at first lexical"
+    )
+    parser.add_argument("--limit", type=int, default=8, metavar="N")
+    parser.add_argument("--spoiler-level", type=int, default=0, metavar="N", help="see up to this level (default: 0)")
+    parser.add_argument(
+        "--forbid-tags", type=_words, default=(), metavar="a,b", help="see nothing with one of these spoiler tags"
+    )
+    parser.add_argument(
+        "--role", default="player", help="player (default), narrator (sees hidden), writer, npc:<id>, …"
+    )
+    parser.add_argument("--class", dest="classes", type=_words, default=(), metavar="a,b", help="only these classes")
+    parser.add_argument(
+        "--source-types",
+        type=_words,
+        default=(),
+        metavar="a,b",
+        help="only sources of these types (`type` in front matter)",
+    )
+    parser.add_argument("--tags", type=_words, default=(), metavar="a,b", help="only sources with one of these tags")
+    parser.add_argument("--entities", type=_words, default=(), metavar="a,b", help="only sources about one of these")
+    parser.add_argument("--source", dest="sources", type=_words, default=(), metavar="ID,ID", help="only these sources")
+    parser.add_argument(
+        "--as-of", metavar="TIME", help="the versions that were live then (2026-03-01 or 2026-03-01T18:00)"
+    )
+    parser.add_argument("--explain", action="store_true", help="show every component of every score")
+    parser.add_argument("--copies", action="store_true", help="show passages of equal text each, not once for all")

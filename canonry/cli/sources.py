@@ -1,0 +1,250 @@
+"""`canonry source …`"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+from canonry import database
+from canonry.catalog import Catalog
+from canonry.cli.show import bold, chosen, confirm, dim, plural, print_json, printable, size, table
+from canonry.errors import IndexMissing, UsageError
+from canonry.layout import Layout
+from canonry.locking import writing
+from canonry.records import Source
+
+
+def list_all(given: argparse.Namespace) -> None:
+    at = chosen(given)
+    catalog = Catalog.open(at.catalog)
+    sources = catalog.sources()
+    counts = _chunk_counts(at)
+    if given.json:
+        print_json([_source_json(source, counts.get(source.version_id)) for source in sources])
+        return
+    if not sources:
+        print(f"Campaign {at.campaign} has no sources yet; `canonry import -c {at.campaign} FOLDER` brings some.")
+        return
+    rows = [
+        (
+            s.source_id,
+            s.facts.title,
+            s.facts.class_,
+            _secrecy(s),
+            counts.get(s.version_id, "not indexed"),
+            size(s.file_size),
+            "" if s.enabled else "disabled",
+        )
+        for s in sources
+    ]
+    print(table(("source", "title", "class", "secrecy", "chunks", "size", ""), rows, right=(4, 5)))
+
+
+def show(given: argparse.Namespace) -> None:
+    at = chosen(given)
+    catalog = Catalog.open(at.catalog)
+    source = catalog.source(given.id)
+    facts = _source_json(source, _chunk_counts(at).get(source.version_id))
+    facts["lifecycle"] = _lifecycle(at, source)
+    if given.json:
+        print_json(facts)
+        return
+    print(bold(source.facts.title))
+    rows = [
+        (key.replace("_", " "), ", ".join(value) if isinstance(value, list) else value)
+        for key, value in facts.items()
+        if value not in (None, [], {}) and key != "lifecycle"
+    ]
+    rows += [(f"  {step}", what) for step, what in facts["lifecycle"].items()]
+    print(table(("what", "value"), rows))
+
+
+def show_text(given: argparse.Namespace) -> None:
+    at = chosen(given)
+    source = Catalog.open(at.catalog).source(given.id)
+    path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
+    text = path.read_bytes().decode("utf-8-sig")
+    if given.json:
+        print_json(
+            {
+                "source_id": source.source_id,
+                "source_version_id": source.version_id,
+                "content_hash": source.content_hash,
+                "text": text,
+            }
+        )
+    else:
+        print(printable(text.replace("\r\n", "\n")), end="" if text.endswith("\n") else "\n")
+
+
+def show_chunks(given: argparse.Namespace) -> None:
+    at = chosen(given)
+    source = Catalog.open(at.catalog).source(given.id)
+    path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
+    data = path.read_bytes()
+    chunks = [_chunk_json(row, data) for row in _chunk_rows(at, source.version_id)]
+    if given.json:
+        print_json(chunks)
+        return
+    print(f"{bold(source.facts.title)}: {plural(len(chunks), 'chunk')}")
+    for chunk in chunks:
+        place = f"lines {chunk['start_line']}–{chunk['end_line']}" + (
+            f", page {chunk['page']}" if chunk["page"] is not None else ""
+        )
+        marks = "".join(
+            (
+                f", spoiler level {chunk['spoiler_level']}" if chunk["spoiler_level"] else "",
+                ", hidden" if chunk["hidden"] else "",
+            )
+        )
+        print(f"\n{bold(' > '.join(chunk['heading_path']) or '(no heading)')}  {dim(chunk['chunk_id'])}")
+        print(dim(f"{place}, {chunk['token_count']} tokens{marks}"))
+        print(printable(chunk["text"]))
+
+
+def history(given: argparse.Namespace) -> None:
+    at = chosen(given)
+    catalog = Catalog.open(at.catalog)
+    source = catalog.source(given.id)
+    versions = catalog.versions(source.source_id)
+    if given.json:
+        keys = ("source_version_id", "content_hash", "file_size", "valid_from", "valid_to")
+        print_json([dict(zip(keys, version, strict=True)) for version in versions])
+        return
+    rows = [(v[0], v[3][:19], v[4][:19] if v[4] else "live", size(v[2]), v[1][:12]) for v in versions]
+    print(table(("version", "from (UTC)", "until", "size", "sha-256"), rows, right=(3,)))
+
+
+def enable(given: argparse.Namespace) -> None:
+    _switch(given, enabled=True)
+
+
+def disable(given: argparse.Namespace) -> None:
+    _switch(given, enabled=False)
+
+
+def _switch(given: argparse.Namespace, *, enabled: bool) -> None:
+    at = chosen(given)
+    source = Catalog.open(at.catalog).source(given.id)
+    with writing(at):
+        catalog = Catalog.open(at.catalog, write=True)
+        catalog.set_enabled(source.source_id, enabled)
+        catalog.close()
+    word = "enabled" if enabled else "disabled"
+    if given.json:
+        print_json({"source_id": source.source_id, "enabled": enabled})
+    elif not given.quiet:
+        print(f"{source.source_id} is {word}; the next query sees it so.")
+
+
+def edit(given: argparse.Namespace) -> None:
+    from stages.classify import parse_facts
+
+    at = chosen(given)
+    stated = {
+        "title": given.title, "class": given.class_, "tags": given.tags, "entities": given.entities, "visibility": given.visibility,
+        "spoiler_level": given.spoiler_level, "spoiler_tags": given.spoiler_tags, "priority": given.priority, "always_include": given.always_include,
+    }  # fmt: skip
+    changes = parse_facts({key: value for key, value in stated.items() if value is not None})
+    if not changes:
+        raise UsageError("nothing to change; name an option, for example --class canon")
+    source = Catalog.open(at.catalog).source(given.id)
+    with writing(at):
+        catalog = Catalog.open(at.catalog, write=True)
+        catalog.edit(source.source_id, replace(source.facts, **changes))  # type: ignore[arg-type]
+        catalog.close()
+    if given.json:
+        print_json(_source_json(Catalog.open(at.catalog).source(source.source_id), None))
+    elif not given.quiet:
+        print(
+            f"Changed {', '.join(name.rstrip('_').replace('_', ' ') for name in changes)} of {source.source_id}; the next query sees it so."
+        )
+
+
+def delete(given: argparse.Namespace) -> None:
+    from flows.removal import delete_source
+
+    at = chosen(given)
+    source = Catalog.open(at.catalog).source(given.id)
+    confirm(f"Delete source {source.source_id!r} ({source.facts.title}) with all its versions?", yes=given.yes)
+    with writing(at):
+        delete_source(at, source.source_id)
+    if given.json:
+        print_json({"deleted": source.source_id})
+    elif not given.quiet:
+        print(f"Deleted {source.source_id}.")
+
+
+def _secrecy(source: Source) -> str:
+    parts = [f"level {source.facts.spoiler_level}" if source.facts.spoiler_level else "", *source.facts.spoiler_tags]
+    parts += ["hidden" if source.facts.visibility == "hidden" else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def _source_json(source: Source, chunks: int | None) -> dict[str, Any]:
+    facts = source.facts
+    return {
+        "source_id": source.source_id, "campaign_id": source.campaign_id, "title": facts.title, "original_filename": source.original_filename,
+        "original_path": source.original_path, "class": facts.class_, "enabled": source.enabled, "visibility": facts.visibility,
+        "spoiler_level": facts.spoiler_level, "spoiler_tags": list(facts.spoiler_tags), "allowed_roles": list(facts.allowed_roles),
+        "tags": list(facts.tags), "entities": list(facts.entities), "priority": facts.priority, "always_include": facts.always_include,
+        "trust": facts.trust, "edition": facts.edition, "uri": facts.uri, "type": facts.source_type, "chapter": facts.chapter,
+        "order": facts.order, "scope": facts.scope, "notes": facts.notes, "extra": json.loads(facts.extra),
+        "source_version_id": source.version_id, "content_hash": source.content_hash, "file_size": source.file_size,
+        "mime_type": source.mime_type, "encoding": source.encoding, "parser_version": source.parser_version,
+        "chunking_version": source.chunking_version, "imported_at": source.imported_at, "updated_at": source.updated_at, "chunks": chunks,
+    }  # fmt: skip
+
+
+def _lifecycle(at: Layout, source: Source) -> dict[str, str]:
+    """Each step of a source's way, and whether it has been taken."""
+    rows = _chunk_rows(at, source.version_id) if at.lexical.exists() else []
+    indexed = bool(_chunk_counts(at).get(source.version_id) is not None)
+    return {
+        "imported": f"{source.imported_at[:19]} UTC from {source.original_path}",
+        "validated": f"{source.encoding}, validator {source.parser_version}",
+        "classified": source.facts.class_,
+        "chunked": plural(len(rows), "chunk") if indexed else "no; `canonry reindex` does it",
+        "indexed": "yes" if indexed else "no; `canonry reindex` does it",
+        "available": "yes" if indexed and source.enabled else "no, disabled" if indexed else "no",
+    }
+
+
+def _open_index(at: Layout) -> sqlite3.Connection:
+    if not at.lexical.exists():
+        raise IndexMissing(f"campaign {at.campaign!r} has no index yet; `canonry reindex` makes it")
+    return database.open_reader(at.lexical)
+
+
+def _chunk_counts(at: Layout) -> dict[str, int]:
+    if not at.lexical.exists():
+        return {}
+    db = database.open_reader(at.lexical)
+    try:
+        return dict(db.execute("SELECT version_id, chunks FROM document"))
+    finally:
+        db.close()
+
+
+def _chunk_rows(at: Layout, version_id: str) -> list[tuple[Any, ...]]:
+    db = _open_index(at)
+    try:
+        return db.execute(
+            "SELECT c.chunk_id, c.chunk_index, c.start_byte, c.end_byte, c.start_line, c.end_line, c.heading_path, c.page, c.token_count, "
+            "r.spoiler_level, r.spoiler_tags, r.hidden FROM knowledge_chunk c "
+            "JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row) WHERE c.version_id = ? ORDER BY c.chunk_index",
+            (version_id,),
+        ).fetchall()
+    finally:
+        db.close()
+
+
+def _chunk_json(row: tuple[Any, ...], data: bytes) -> dict[str, Any]:
+    return {
+        "chunk_id": row[0], "chunk_index": row[1], "start_byte": row[2], "end_byte": row[3], "start_line": row[4], "end_line": row[5],
+        "heading_path": json.loads(row[6]), "page": row[7], "token_count": row[8], "spoiler_level": row[9],
+        "spoiler_tags": json.loads(row[10]), "hidden": bool(row[11]), "text": data[row[2] : row[3]].decode("utf-8"),
+    }  # fmt: skip

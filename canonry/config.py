@@ -1,0 +1,100 @@
+"""Settings of a campaign: what may be tuned, its defaults, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from canonry.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How long a chunk may be, in tokens of `canonry.tokens.count_tokens`.
+
+    Paragraphs are grouped until the next one would pass `target_tokens`; a group below `min_tokens` goes on growing
+    up to `max_tokens`, which no chunk exceeds (but for a single grapheme or base letter that is larger by itself).
+    `overlap_tokens` is the most that a chunk repeats of the one before it, in whole sentences or blocks; 0 is off.
+    """
+
+    target_tokens: int = 480
+    min_tokens: int = 120
+    max_tokens: int = 800
+    overlap_tokens: int = 64
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_tokens <= self.target_tokens <= self.max_tokens:
+            raise UsageError(
+                f"chunk sizes must satisfy 1 <= min <= target <= max, not min={self.min_tokens} "
+                f"target={self.target_tokens} max={self.max_tokens}: choose other sizes"
+            )
+        if self.max_tokens > 100_000:
+            raise UsageError(f"chunk max={self.max_tokens} tokens is beyond any model's window: choose at most 100000")
+        if not 0 <= self.overlap_tokens <= self.target_tokens // 2:
+            raise UsageError(
+                f"chunk overlap={self.overlap_tokens} must lie between 0 and half of target={self.target_tokens}: choose another overlap"
+            )
+
+    @classmethod
+    def for_target(cls, target: int, overlap: int | None = None) -> ChunkSettings:
+        """Settings in the default proportions around another target."""
+        return cls(
+            target, max(1, target // 4), max(target, target * 5 // 3), target * 2 // 15 if overlap is None else overlap
+        )
+
+
+EMBEDDER_DEFAULT = "minilm"
+MODE_DEFAULT = "lexical"
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MODES = ("lexical", "semantic", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a campaign is set to; `as_text` names the keys. Sizes that are not set follow `chunk.target` in proportion."""
+
+    embedder: str = EMBEDDER_DEFAULT
+    mode: str = MODE_DEFAULT  # of a query that names none; hybrid is earned by an evaluation
+    chunk: ChunkSettings = ChunkSettings()
+    max_file_bytes: int = MAX_FILE_BYTES
+
+    @classmethod
+    def parse(cls, stored: Mapping[str, str]) -> Settings:
+        """Settings from their stored text; an unknown key or an impossible value is refused."""
+        known = {
+            "embedder",
+            "mode",
+            "max_file_bytes",
+            *(f"chunk.{field.name.removesuffix('_tokens')}" for field in fields(ChunkSettings)),
+        }
+        for key in stored:
+            if key not in known:
+                raise UsageError(f"setting {key!r} is unknown; the settings are {', '.join(sorted(known))}")
+        mode = stored.get("mode", MODE_DEFAULT)
+        if mode not in MODES:
+            raise UsageError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
+        sizes = {
+            field.name: _whole_number(key, stored[key])
+            for field in fields(ChunkSettings)
+            if (key := f"chunk.{field.name.removesuffix('_tokens')}") in stored
+        }
+        limit = _whole_number("max_file_bytes", stored.get("max_file_bytes", str(MAX_FILE_BYTES)))
+        if not 1 <= limit <= 1 << 30:
+            raise UsageError(f"max_file_bytes={limit} must lie between 1 and {1 << 30}: choose another limit")
+        proportions = ChunkSettings.for_target(sizes["target_tokens"]) if "target_tokens" in sizes else ChunkSettings()
+        return cls(stored.get("embedder", EMBEDDER_DEFAULT), mode, replace(proportions, **sizes), limit)
+
+    def as_text(self) -> dict[str, str]:
+        """Every setting as it is stored and shown."""
+        sizes = {
+            f"chunk.{field.name.removesuffix('_tokens')}": str(getattr(self.chunk, field.name))
+            for field in fields(self.chunk)
+        }
+        return {"embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes), **sizes}
+
+
+def _whole_number(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"setting {key}={text!r} is not a whole number; give digits alone") from None

@@ -1,0 +1,95 @@
+"""Embedders: a text becomes a vector of unit length, on this machine, offline.
+
+`load("minilm")` gives the default, `load("static")` a quick table, `load("none")` nothing. Importing this package, and
+`fingerprint_of`, load no model and none of the libraries that run one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from canonry.embedders.models import MODELS
+from canonry.embedders.scripts import knows_scripts, scripts_of
+from canonry.errors import EmbedderError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["NO_EMBEDDER", "Embedder", "fingerprint_of", "knows", "load", "scripts_of"]
+
+NO_EMBEDDER = "none"
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors.
+
+    `fingerprint` covers everything that decides a vector; it has no white space and may be part of a path.
+    `max_tokens` is one window, special tokens included. `scripts` are the writing systems the model knows.
+    A hit whose cosine is below `minimum_cosine` is noise.
+    """
+
+    @property
+    def spec(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def max_tokens(self) -> int: ...
+    @property
+    def scripts(self) -> frozenset[str]: ...
+    @property
+    def minimum_cosine(self) -> float: ...
+
+    def windows(self, body: str, prefix: str = "") -> list[str]:
+        """Texts that each fit the window and together hold all of `body`, neighbours overlapping by about a tenth.
+
+        `prefix` (a heading path) comes before each and takes at most a quarter of a window: its end is kept. A blank
+        body gives the prefix alone, and nothing gives [].
+        """
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors (n, d) of unit length in the order of the texts; a text beyond the window is an EmbedderError."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector (d,) of unit length of a question; a long one is averaged over its windows."""
+        ...
+
+
+def fingerprint_of(spec: str) -> str | None:
+    """The fingerprint that the loaded embedder will have, or None for "none"."""
+    if spec == NO_EMBEDDER:
+        return None
+    if spec not in MODELS:
+        raise UsageError(f"unknown embedder {spec!r}: choose one of {', '.join([*MODELS, NO_EMBEDDER])}")
+    return MODELS[spec].fingerprint
+
+
+def load(spec: str) -> Embedder | None:
+    """The embedder behind `spec`, ready to use, or None for "none"."""
+    if fingerprint_of(spec) is None:
+        return None
+    try:
+        return _construct(spec)
+    except ImportError as error:
+        requirement = MODELS[spec].requirement
+        raise EmbedderError(f'the embedder {spec} cannot be loaded ({error}): pip install "{requirement}"') from error
+
+
+def _construct(spec: str) -> Embedder:
+    if spec == "static":
+        from canonry.embedders.static import Static
+
+        return Static()
+    from canonry.embedders.minilm import MiniLM
+
+    return MiniLM()
+
+
+def knows(scripts: Embedder | Collection[str], text: str) -> bool:
+    """Whether at least half of the text's letters are of scripts that the embedder knows; without letters, True."""
+    return knows_scripts(scripts if isinstance(scripts, Collection) else scripts.scripts, text)

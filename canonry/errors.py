@@ -1,0 +1,59 @@
+"""Every error that canonry raises on purpose.
+
+CanonryError                 the base: one line that says what, where and what to do
+├── UsageError               the call cannot mean anything: wrong option, impossible setting, bad id (exit 2)
+├── NotFound                 a campaign, source, version or chunk that does not exist (exit 1)
+├── RejectedFile             a file that is not imported, with the reason; the rest of the batch goes on
+├── DamagedData              a stored file that is not what it says it is; the message names the repair
+├── IndexMissing             the campaign has no index yet, or one of another contract; `canonry reindex` builds it
+├── Busy                     another process holds the campaign's write lock, named in the message
+├── NoSpace                  the disk is full or not writable; nothing was left half-written
+└── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
+"""
+
+from __future__ import annotations
+
+
+class CanonryError(Exception):
+    """Something a person can act on. The text is one line and ends with what to do."""
+
+    exit_code = 1
+
+
+class UsageError(CanonryError):
+    """The request itself is wrong: an unknown option value, an impossible setting, an id with odd characters."""
+
+    exit_code = 2
+
+
+class NotFound(CanonryError):
+    """What was asked for does not exist in this campaign."""
+
+
+class RejectedFile(CanonryError):
+    """One file that is not imported. `name` is the file as the user wrote it, `reason` why, in words."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class DamagedData(CanonryError):
+    """A stored file is missing, truncated or foreign."""
+
+
+class IndexMissing(CanonryError):
+    """There is no index to ask, or it was written under another contract."""
+
+
+class Busy(CanonryError):
+    """Another process is writing to this campaign."""
+
+
+class NoSpace(CanonryError):
+    """The disk is full, or the folder cannot be written."""
+
+
+class EmbedderError(CanonryError):
+    """An embedding model cannot be loaded or gave an answer that cannot be used."""

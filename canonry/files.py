@@ -1,0 +1,73 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from canonry.errors import NoSpace
+from canonry.layout import TEMPORARY_PREFIX
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path`; what the block writes there takes its place at the end, or vanishes on an error."""
+    with room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = temporary_beside(path)
+        try:
+            yield temporary
+            sync_file(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def temporary_beside(path: Path) -> Path:
+    return path.parent / f"{TEMPORARY_PREFIX}{secrets.token_hex(6)}-{path.name[-80:]}"
+
+
+@contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Turn a full disk or a folder that cannot be written into one line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise NoSpace(
+                f"{path}: {os.strerror(error.errno or 0).lower()}; nothing was left half-written; "
+                "free some space or make the folder writable, then run the command again"
+            ) from error
+        raise
+
+
+def sync_file(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last (where the system can)."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sweep(*folders: Path) -> int:
+    """Remove what an interrupted writer left; for the holder of the lock. Returns how many files went."""
+    swept = 0
+    for folder in folders:
+        for left in folder.rglob(f"{TEMPORARY_PREFIX}*"):
+            left.unlink(missing_ok=True)
+            swept += 1
+    return swept

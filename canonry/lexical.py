@@ -1,0 +1,162 @@
+"""The lexical store: FTS5 over every chunk, and the rows that say which chunks exist.
+
+Rows are clustered by (hidden, spoiler level, source, position) when the store is built, and `run` names each stretch
+of consecutive rows of one version and one set of marks, so that what a query may see is a handful of row ranges.
+New rows go to the tail. Row numbers are never used twice within one `build` of the store.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from canonry.text import Query
+
+CONTRACT = "canonry/lexical/1"
+APPLICATION_ID = 0x636C6578  # "clex"
+COLUMN_WEIGHTS = (1.0, 2.0, 1.0)  # title, heading, body in bm25()
+POSTINGS_BUDGET = 40_000  # rows that the words of one query may touch before its most common words are left out
+MOST_TERMS = 64  # of one query; the rarest are kept
+MOST_RANGES_APART = 8  # above this, one ranked pass over all of them is cheaper than a query a range
+
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE document (
+    version_id TEXT PRIMARY KEY, document_key TEXT NOT NULL, content_hash TEXT NOT NULL, extension TEXT NOT NULL,
+    chunks INTEGER NOT NULL
+) STRICT;
+CREATE TABLE run (
+    first INTEGER PRIMARY KEY, last INTEGER NOT NULL CHECK (last >= first), version_id TEXT NOT NULL,
+    spoiler_level INTEGER NOT NULL, spoiler_tags TEXT NOT NULL CHECK (json_valid(spoiler_tags)),
+    hidden INTEGER NOT NULL CHECK (hidden IN (0, 1))
+) STRICT;
+CREATE INDEX run_by_version ON run (version_id);
+CREATE TABLE knowledge_chunk (
+    row INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL, version_id TEXT NOT NULL, chunk_index INTEGER NOT NULL,
+    start_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL CHECK (end_byte > start_byte),
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+    heading_path TEXT NOT NULL CHECK (json_valid(heading_path)), page INTEGER, token_count INTEGER NOT NULL,
+    text_hash TEXT NOT NULL, body_hash TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunk_by_id ON knowledge_chunk (chunk_id);
+CREATE INDEX chunk_by_version ON knowledge_chunk (version_id, chunk_index);
+CREATE TABLE chunk_terms (row INTEGER PRIMARY KEY, title TEXT NOT NULL, heading TEXT NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+    title, heading, body, content = 'chunk_terms', content_rowid = 'row', tokenize = 'ascii'
+);
+CREATE TABLE common_term (term TEXT PRIMARY KEY, rows INTEGER NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Row ranges that a query may see: sorted, disjoint, both ends included. Empty means nothing."""
+
+    pairs: tuple[tuple[int, int], ...]
+
+    def __contains__(self, row: int) -> bool:
+        at = bisect_right(self.pairs, (row, 1 << 62)) - 1
+        return at >= 0 and self.pairs[at][0] <= row <= self.pairs[at][1]
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs)
+
+    @classmethod
+    def merged(cls, runs: Sequence[tuple[int, int]]) -> Ranges:
+        """Ranges from runs sorted by their first row; neighbours are joined."""
+        merged: list[tuple[int, int]] = []
+        for first, last in runs:
+            if merged and merged[-1][1] + 1 == first:
+                merged[-1] = (merged[-1][0], last)
+            else:
+                merged.append((first, last))
+        return cls(tuple(merged))
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row that a leg found; a higher score is better."""
+
+    row: int
+    score: float
+
+
+def meta(db: sqlite3.Connection, key: str) -> str:
+    row = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def match_expression(db: sqlite3.Connection, query: Query) -> str:
+    """The FTS5 expression of a query: every word quoted, nothing of the text read as syntax. Empty without words."""
+    terms = _affordable(db, query.terms)
+    kept = set(terms)
+    alternatives = [f'"{term}"' for term in terms]
+    alternatives += [f'"{" ".join(compound)}"' for compound in query.compounds if kept.intersection(compound)][
+        :MOST_TERMS
+    ]
+    alternatives += [f'"{prefix}"*' for prefix in query.prefixes]
+    phrases = [f'"{" ".join(phrase)}"' for phrase in query.phrases]
+    if not phrases:
+        return " OR ".join(alternatives)
+    return f"({' AND '.join(phrases)}) AND ({' OR '.join(phrases + alternatives)})"
+
+
+def _affordable(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
+    """The terms to match, rarest first, until together they touch the postings budget; at least the rarest."""
+    rows_of = dict.fromkeys(terms, 0)
+    ordered = list(rows_of)
+    for at in range(0, len(ordered), 500):
+        some = ordered[at : at + 500]
+        marks = ",".join("?" * len(some))
+        rows_of.update(db.execute(f"SELECT term, rows FROM common_term WHERE term IN ({marks})", some))
+    affordable: list[str] = []
+    spent = 0
+    for term in sorted(ordered, key=rows_of.__getitem__)[:MOST_TERMS]:
+        spent += rows_of[term]
+        if affordable and spent > POSTINGS_BUDGET:
+            break
+        affordable.append(term)
+    return affordable
+
+
+def search(db: sqlite3.Connection, query: Query, ranges: Ranges, limit: int) -> list[Hit]:
+    """The best `limit` rows inside the ranges by BM25 (higher is better, ties by row); ties at the end are all kept.
+
+    The ranges bound the search itself: what lies outside takes no place among the best.
+    """
+    expression = match_expression(db, query)
+    if not expression or not ranges:
+        return []
+    if len(ranges.pairs) > MOST_RANGES_APART:
+        found = _search_hull(db, expression, ranges, limit)
+    else:
+        found = [hit for first, last in ranges.pairs for hit in _search_range(db, expression, first, last, limit)]
+    found.sort(key=lambda hit: (-hit.score, hit.row))
+    if len(found) > limit:
+        found = [hit for hit in found if hit.score >= found[limit - 1].score]
+    return found
+
+
+_SCORE = f"bm25(chunk_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
+_RANKED = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY {_SCORE}"
+
+
+def _search_range(db: sqlite3.Connection, expression: str, first: int, last: int, limit: int) -> list[Hit]:
+    """The best of one range, with every row that ties with the last of them."""
+    rows = db.execute(f"{_RANKED} LIMIT ?", (expression, first, last, limit + 1)).fetchall()
+    if len(rows) > limit and rows[-1][1] == rows[-2][1]:
+        return _search_hull(db, expression, Ranges(((first, last),)), limit)
+    return [Hit(row, -score) for row, score in rows[:limit]]
+
+
+def _search_hull(db: sqlite3.Connection, expression: str, ranges: Ranges, limit: int) -> list[Hit]:
+    """One ranked pass from the first range to the last, keeping what lies inside a range."""
+    found: list[Hit] = []
+    for row, score in db.execute(_RANKED, (expression, ranges.pairs[0][0], ranges.pairs[-1][1])):
+        if len(found) >= limit and -score < found[-1].score:
+            break
+        if row in ranges:
+            found.append(Hit(row, -score))
+    return found

@@ -1,0 +1,164 @@
+"""From text to search terms: one tokenizer for what is indexed and for what is asked.
+
+Text is folded with NFKC and case folding. Latin letters lose their accents and Latin words are stemmed (Snowball
+English; Cyrillic words Snowball Russian). Scripts that are written without spaces between words (Chinese, Japanese,
+Korean, Thai, Lao, Khmer, Burmese) become overlapping character pairs and the last character of each run, never
+across punctuation. A term holds neither white space nor ASCII punctuation, so a store that splits at those keeps it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from itertools import pairwise
+
+import Stemmer
+
+VERSION = "1"
+LONGEST_TERM = 64  # characters; a longer word is indexed in pieces of this length
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u200c\u200d"
+_KATAKANA_DOT = "\u30fb"
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_RUN_OR_WORD = re.compile(
+    rf"(?!{_KATAKANA_DOT})([{_UNSPACED}]+)|((?:(?![{_UNSPACED}])[^\W_])(?:(?![{_UNSPACED}])[^\W_]|[{_MARKS}])*)"
+)
+_SPACED_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*")
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_POSSESSIVE = re.compile(r"(?<=[a-z])'s\b")
+_ACCENTED_LATIN = re.compile("([a-z])[\u0300-\u036f]+")
+_PUNCTUATION = str.maketrans({
+    "’": "'", "‘": "'", "ʼ": "'", "“": " ", "”": " ", "„": " ", "«": " ", "»": " ", "–": " ", "—": " ", "…": " ",
+    "\u00a0": " ", "•": " ", "·": " ", "\ufeff": " ", "\u00ad": None, "\u200b": None, _KATAKANA_DOT: " ",
+})  # fmt: skip
+_TYPOGRAPHY = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", " "), ("…", " "), ("‘", "'"), ("\u00a0", " "))
+_LATIN_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
+_QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|「([^」]*)」|«([^»]*)»')
+
+
+class _Stems(dict[str, str]):
+    """Word -> stem, remembered: a corpus repeats its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._english = Stemmer.Stemmer("english", 0)
+        self._russian = Stemmer.Stemmer("russian", 0)
+
+    def __missing__(self, word: str) -> str:
+        if word.isascii():
+            stem = str(self._english.stemWord(word))
+        elif "\u0400" <= word[0] <= "\u04ff":
+            stem = str(self._russian.stemWord(word))
+        else:
+            stem = word
+        if len(stem) > LONGEST_TERM:
+            stem = " ".join(stem[at : at + LONGEST_TERM] for at in range(0, len(stem), LONGEST_TERM))
+        if len(self) > 500_000:
+            self.clear()
+        self[word] = stem
+        return stem
+
+
+_stems = _Stems()
+
+
+def fold(text: str) -> str:
+    """The text in its comparable form: NFKC, case folded, Latin letters without accents."""
+    if not text.isascii():
+        for typographic, plain in _TYPOGRAPHY:
+            text = text.replace(typographic, plain)
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_PUNCTUATION).translate(_LATIN_LETTERS)
+    text = _ACCENTED_LATIN.sub(r"\1", unicodedata.normalize("NFD", text))
+    return unicodedata.normalize("NFC", text)
+
+
+def index_terms(text: str) -> str:
+    """The terms of a text in order, separated by single spaces, as the lexical store keeps them."""
+    folded = fold(text)
+    if "'" in folded:
+        folded = _POSSESSIVE.sub("", folded)
+    if folded.isascii():
+        return " ".join(map(_stems.__getitem__, _ASCII_WORD.findall(folded)))
+    if not _ANY_UNSPACED.search(folded):
+        return " ".join(map(_stems.__getitem__, _SPACED_WORD.findall(folded)))
+    terms: list[str] = []
+    for run, word in _RUN_OR_WORD.findall(folded):
+        if run:
+            terms.extend(map("".join, pairwise(run)))
+            terms.append(run[-1])
+        else:
+            terms.append(_stems[word])
+    return " ".join(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a person typed, as words: never syntax.
+
+    `phrases` were quoted and must occur. `terms` are OR-ed. `compounds` are written as one word (`half-orc`, `3.5`):
+    their parts are among the terms, and the whole is one more thing to match. `prefixes` are single characters of an
+    unspaced script, which any pair that begins with them answers.
+    """
+
+    phrases: tuple[tuple[str, ...], ...] = ()
+    terms: tuple[str, ...] = ()
+    compounds: tuple[tuple[str, ...], ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.phrases or self.terms or self.prefixes)
+
+
+def parse_query(text: str) -> Query:
+    """The words of a question; empty where it holds none."""
+    phrases: list[tuple[str, ...]] = []
+
+    def keep(match: re.Match[str]) -> str:
+        words = _query_terms(match.group(match.lastindex or 1))
+        flat = tuple(term for group in words for term in group)
+        if flat:
+            phrases.append(flat)
+        return " "
+
+    groups = _query_terms(_QUOTED.sub(keep, text))
+    terms: dict[str, None] = {}
+    prefixes: dict[str, None] = {}
+    compounds: dict[tuple[str, ...], None] = {}
+    for group in groups:
+        if len(group) == 1 and len(group[0]) == 1 and re.match(f"[{_UNSPACED}]", group[0]):
+            prefixes[group[0]] = None
+            continue
+        terms.update(dict.fromkeys(group))
+        if len(group) > 1:
+            compounds[tuple(group)] = None
+    return Query(tuple(dict.fromkeys(phrases)), tuple(terms), tuple(compounds), tuple(prefixes))
+
+
+def _query_terms(text: str) -> list[list[str]]:
+    """Terms grouped by the word they were written in. An unspaced run is a group of its pairs, and no compound."""
+    groups: list[list[str]] = []
+    for written in text.split():
+        folded = _POSSESSIVE.sub("", fold(written))
+        compound: list[str] = []
+        for run, word in _RUN_OR_WORD.findall(folded):
+            if run:
+                groups.extend([pair] for pair in map("".join, pairwise(run)))
+                if len(run) == 1:
+                    groups.append([run])
+            else:
+                compound.extend(_stems[word].split(" "))
+        if compound:
+            groups.append(compound)
+    return groups
+
+
+def same_text_form(text: str) -> str:
+    """The form in which two passages count as the same text: folded, white space and punctuation aside."""
+    return " ".join(re.findall(r"\w+", fold(text)))

@@ -1,0 +1,284 @@
+"""Import: files as the user named them -> sources that can be found by words at once.
+
+Batch by batch: validate, copy, hash, classify, chunk, index, and last the one commit that makes the batch's versions
+live. Whatever stops the run, a file is imported whole or not at all, and the batches before it stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from canonry.catalog import Catalog, dump_heading_rules
+from canonry.config import Settings
+from canonry.errors import CanonryError, RejectedFile
+from canonry.files import sync_folder
+from canonry.layout import Layout
+from canonry.records import Document, Draft, SourceFacts
+from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.plan import make_plan, read_index
+from stages import chunk, classify, index_lexical, validate
+from stages.chunking.front_matter import read_front_matter
+from stages.copy import copy_text
+from stages.hash import hash_file
+from stages.select import Selected, Selection
+
+BATCH_BYTES = 8_000_000
+BATCH_FILES = 512
+UNORDERED = 1 << 40
+Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One file that is in the campaign now. `outcome` is new, updated, unchanged or reused."""
+
+    name: str
+    source_id: str
+    outcome: str
+    class_: str
+    chunks: int
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did, file by file."""
+
+    imported: list[Imported] = field(default_factory=list)
+    rejected: list[RejectedFile] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    bytes: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    index: Report = field(default_factory=Report)
+
+    def count(self, outcome: str) -> int:
+        return sum(1 for file in self.imported if file.outcome == outcome)
+
+
+class Cancelled(CanonryError):
+    """The user chose to stop at a duplicate; the batches before it stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user asked of an import: metadata for every file, an encoding, what to do with duplicates."""
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    encoding: str | None = None
+    decide: Decide = lambda name, source_id: "refuse"
+    with_vectors: bool = True
+
+
+def import_files(at: Layout, selection: Selection, choices: Choices, progress: Progress = silent) -> ImportReport:
+    """Import the selected files; the caller holds the campaign's lock."""
+    report = ImportReport(rejected=list(selection.rejected))
+    catalog = Catalog.open(at.catalog, write=True)
+    try:
+        run = _Import(at, catalog, choices, report)
+        done = 0
+        for batch in _batches(selection.files):
+            run.take(batch)
+            done += len(batch)
+            progress("import", done, len(selection.files))
+    finally:
+        catalog.close()
+    plan = make_plan(at)
+    report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
+    return report
+
+
+class _Import:
+    """One run: what it knows of the campaign, and what became of each file."""
+
+    def __init__(self, at: Layout, catalog: Catalog, choices: Choices, report: ImportReport) -> None:
+        self._at, self._catalog, self._choices, self._report = at, catalog, choices, report
+        self._settings = Settings.parse(catalog.settings())
+        self._paths = catalog.by_path()
+        self._contents = catalog.by_content()
+        self._sources = {row[1] for row in catalog.live_versions()}
+        self._rules: dict[Path, classify.FolderRules] = {}
+        state = read_index(at)
+        in_step = int(state.meta.get("catalog_sequence", 0)) == catalog.sequence()
+        self._incremental = not at.lexical.exists() or (state.current and in_step)
+
+    def take(self, batch: Sequence[Selected]) -> None:
+        """Import one batch: everything that can go wrong with a file happens before the commit."""
+        drafts: list[tuple[Selected, Draft]] = []
+        for selected in batch:
+            try:
+                draft = self._draft(selected)
+            except RejectedFile as error:
+                self._report.rejected.append(error)
+                continue
+            if draft is not None:
+                drafts.append((selected, draft))
+        if drafts:
+            sync_folder(self._at.files)
+            self._commit(drafts)
+
+    def _draft(self, selected: Selected) -> Draft | None:
+        """A file read, stored and classified; None where the campaign has it already."""
+        with self._timed("validate"):
+            valid = validate.validate_file(
+                selected, encoding=self._choices.encoding, limit=self._settings.max_file_bytes
+            )
+        self._report.bytes += len(valid.data)
+        path = str(selected.path.resolve())
+        known = self._paths.get(path)
+        if known and known[1] == valid.original_hash:
+            self._keep(selected, known[0], "unchanged")
+            return None
+        twin = self._contents.get(valid.original_hash)
+        if twin and not known and self._decide(selected.name, twin) == "reuse":
+            self._keep(selected, twin, "reused")
+            return None
+        with self._timed("classify"):
+            front = read_front_matter(valid.data)
+            facts, rules, warnings = classify.classify(
+                selected.name, self._folder_rules(selected), front, self._choices.options, valid.data
+            )
+        with self._timed("copy"):
+            copied = copy_text(valid.data, self._at.files)
+        with self._timed("hash"):
+            content_hash, _ = hash_file(copied, valid.kind)
+        self._report.warnings += [f"{selected.name}: {warning}" for warning in warnings]
+        source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
+        document = Document(
+            chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
+            content_hash, valid.kind, rules, _text_title(front.fields, selected), _place(facts, source_id), facts.spoiler_level,
+        )  # fmt: skip
+        self._contents[content_hash] = self._contents[valid.original_hash] = source_id
+        return Draft(
+            document,
+            facts,
+            selected.name,
+            path,
+            len(valid.data),
+            valid.encoding,
+            valid.original_hash,
+            dump_heading_rules(rules),
+            known is None,
+        )
+
+    def _decide(self, name: str, twin: str) -> str:
+        choice = self._choices.decide(name, twin)
+        if choice == "cancel":
+            raise Cancelled(
+                f"{name}: cancelled, because source {twin} has the same content; what was imported before it stays"
+            )
+        if choice == "refuse":
+            raise RejectedFile(
+                name,
+                f"has the same content as source {twin}; choose --on-duplicate reuse (keep the one) or separate (import it as well)",
+            )
+        return choice
+
+    def _commit(self, drafts: Sequence[tuple[Selected, Draft]]) -> None:
+        """Cut and index the drafts, then make them live in one commit, then drop what they supersede."""
+        documents = [draft.document for _, draft in drafts]
+        with self._timed("chunk"):
+            cut = chunk.chunk_documents(documents, self._at.files, self._at.chunks, self._settings.chunk)
+        refused = dict(cut.rejected)
+        for selected, draft in drafts:
+            if draft.document.key in refused:
+                self._report.rejected.append(RejectedFile(selected.name, refused[draft.document.key]))
+        kept = [(selected, draft) for selected, draft in drafts if draft.document.key not in refused]
+        if not kept:
+            return
+        parts = [cut.part] if cut.part else []
+        documents = [draft.document for _, draft in kept]
+        with self._timed("index lexical"):
+            if self._incremental:
+                index_lexical.change(parts, documents, (), self._at.lexical, None)
+        superseded = self._catalog.add(
+            [draft for _, draft in kept], parser_version=validate.VERSION, chunking_version=chunk.VERSION
+        )
+        with self._timed("index lexical"):
+            if self._incremental:
+                index_lexical.change((), (), superseded, self._at.lexical, self._catalog.sequence())
+        for selected, draft in kept:
+            self._paths[draft.original_path] = (
+                draft.document.source_id,
+                draft.original_hash,
+                int(draft.document.version_id.rpartition("@")[2]),
+            )
+            outcome = "new" if draft.is_new_source else "updated"
+            chunks = cut.chunks[draft.document.key]
+            self._report.imported.append(
+                Imported(selected.name, draft.document.source_id, outcome, draft.facts.class_, chunks)
+            )
+            if not chunks:
+                self._report.warnings.append(
+                    f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
+                )
+
+    def _keep(self, selected: Selected, source_id: str, outcome: str) -> None:
+        source = self._catalog.sources(where="s.source_id = ?", parameters=(source_id,))
+        self._report.imported.append(
+            Imported(selected.name, source_id, outcome, source[0].facts.class_ if source else "", 0)
+        )
+
+    def _folder_rules(self, selected: Selected) -> classify.FolderRules:
+        if selected.folder is None:
+            return classify.FolderRules()
+        if selected.folder not in self._rules:
+            self._rules[selected.folder] = classify.read_folder_rules(selected.folder)
+        return self._rules[selected.folder]
+
+    def _new_source_id(self, name: str, content_hash: str) -> str:
+        """Readable and the same on every machine: the file's name, and a piece of the hash of name and content."""
+        stem = unicodedata.normalize("NFKD", Path(name).stem).encode("ascii", "ignore").decode().lower()
+        slug = re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-") or "source"
+        base = f"{slug}-{hashlib.sha256(f'{content_hash} {name}'.encode()).hexdigest()[:8]}"
+        source_id, number = base, 1
+        while source_id in self._sources:
+            number += 1
+            source_id = f"{base}-{number}"
+        self._sources.add(source_id)
+        return source_id
+
+    def _timed(self, step: str) -> _Timed:
+        return _Timed(self._report.seconds, step)
+
+
+class _Timed:
+    def __init__(self, seconds: dict[str, float], step: str) -> None:
+        self._seconds, self._step = seconds, step
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        self._seconds[self._step] = self._seconds.get(self._step, 0.0) + time.perf_counter() - self._start
+
+
+def _batches(files: Sequence[Selected]) -> Iterator[list[Selected]]:
+    """Files in batches of a bounded number and size, in order."""
+    batch: list[Selected] = []
+    size = 0
+    for file in files:
+        try:
+            bytes_ = file.path.stat().st_size
+        except OSError:
+            bytes_ = 0
+        if batch and (size + bytes_ > BATCH_BYTES or len(batch) >= BATCH_FILES):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += bytes_
+    if batch:
+        yield batch
+
+
+def _text_title(fields: Mapping[str, object], selected: Selected) -> str:
+    title = fields.get("title")
+    return " ".join(title.split()) if isinstance(title, str) and title.strip() else Path(selected.name).stem
+
+
+def _place(facts: SourceFacts, source_id: str) -> tuple[int, str]:
+    return (facts.order if facts.order is not None else UNORDERED, source_id)

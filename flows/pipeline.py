@@ -1,0 +1,259 @@
+"""The one definition of the DAG from sources to index, whoever runs its steps.
+
+    chunk (a batch of documents a step) -> index lexical -> embed (a batch of texts a step) -> index vectors -> manifest
+
+`Runner` is the seam: `InProcess` calls the stage functions one after the other (import, tests), Prefect's runner in
+`flows.reindex` makes a task of each. Chunks are searchable by words before their vectors exist.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from canonry import database, files, lexical, schemas, text, tokens
+from canonry.embedders import Embedder, load
+from canonry.errors import CanonryError, EmbedderError
+from canonry.layout import Layout
+from canonry.records import Document
+from flows.plan import Plan
+from stages import chunk, embed, index_lexical, index_vectors
+
+T = TypeVar("T")
+BATCH_BYTES = 4_000_000
+BATCH_DOCUMENTS = 512
+BATCH_TEXTS = 128
+MANIFEST_CONTRACT = "canonry/manifest/1"
+
+
+class Runner(Protocol):
+    """Runs the steps of the DAG."""
+
+    def each(
+        self, step: str, function: Callable[..., T], calls: Sequence[tuple[object, ...]], *, retries: int = 0
+    ) -> Iterable[T]:
+        """The function's results for each tuple of arguments, in order."""
+        ...
+
+
+class InProcess:
+    """Here and now, one step after the other."""
+
+    def each(
+        self, step: str, function: Callable[..., T], calls: Sequence[tuple[object, ...]], *, retries: int = 0
+    ) -> Iterable[T]:
+        return (function(*call) for call in calls)
+
+
+class Progress(Protocol):
+    """Told what is going on: the step, how much of it is done, of how much."""
+
+    def __call__(self, step: str, done: int, total: int) -> None: ...
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Progress for nobody."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run of the DAG did. Times are seconds by step; `degraded` says why semantic search is off or incomplete."""
+
+    chunked_documents: int = 0
+    chunks: int = 0
+    rows_added: int = 0
+    rows_removed: int = 0
+    rows: int = 0
+    embedded_texts: int = 0
+    vectors: int = 0
+    vectors_missing: int = 0
+    lexical_only_texts: int = 0
+    generation: str = ""
+    degraded: str | None = None
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def run_plan(
+    at: Layout, plan: Plan, runner: Runner, progress: Progress = silent, *, with_vectors: bool = True
+) -> Report:
+    """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete."""
+    report = Report()
+    if plan.touches_lexical:
+        parts = chunk_stale(at, plan, runner, progress, report)
+        index_words(at, plan, parts, runner, report)
+    if with_vectors and plan.vectors and plan.fingerprint:
+        try:
+            embed_and_index(at, plan, runner, progress, report)
+        except CanonryError as error:
+            report.degraded = f"semantic search is incomplete: {error}"
+    write_manifest(at, plan)
+    return report
+
+
+def chunk_stale(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> list[Path]:
+    """Cut the documents that no part holds; returns the parts that hold the plan's documents."""
+    with timed(report, "chunk"):
+        held = read_parts(at)
+        stale = [document for document in plan.add if document.key not in held]
+        batches = batched(stale, at)
+        done = 0
+        for cut in runner.each(
+            "chunk", chunk.chunk_documents, [(batch, at.files, at.chunks, plan.settings.chunk) for batch in batches]
+        ):
+            report.rejected += cut.rejected
+            report.chunked_documents += len(cut.chunks)
+            report.chunks += sum(cut.chunks.values())
+            held |= {key: cut.part for key in cut.chunks if cut.part}
+            done += len(cut.chunks)
+            progress("chunk", done, len(stale))
+        return sorted({held[document.key] for document in plan.add if document.key in held})
+
+
+def index_words(at: Layout, plan: Plan, parts: list[Path], runner: Runner, report: Report) -> None:
+    """Bring the lexical store up to the catalog."""
+    with timed(report, "index lexical"):
+        refused = {key for key, _ in report.rejected}
+        add = [document for document in plan.add if document.key not in refused]
+        if plan.rebuild:
+            call: tuple[object, ...] = (parts, add, at.lexical, plan.sequence)
+            indexed = next(iter(runner.each("index lexical", index_lexical.build, [call])))
+        else:
+            call = (parts, add, plan.remove, at.lexical, plan.sequence)
+            indexed = next(iter(runner.each("index lexical", index_lexical.change, [call])))
+        report.rows_added, report.rows_removed, report.rows = indexed.added, indexed.removed, indexed.total
+
+
+def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
+    """Embed the texts that this embedder has not seen, then lay out a generation."""
+    embedder = loaded(plan.settings.embedder)
+    folder = at.embeddings(embedder.fingerprint)
+    with timed(report, "embed"):
+        wanted = indexed_texts(at) - embed.known_hashes(folder, embedder.fingerprint)
+        parts = sorted(set(read_parts(at).values()))
+        texts, unknown = embed.split_known(list(embed.read_texts(parts, wanted)), embedder.scripts)
+        calls = [
+            (texts[start : start + BATCH_TEXTS], folder, plan.settings.embedder)
+            for start in range(0, len(texts), BATCH_TEXTS)
+        ]
+        try:
+            for _ in runner.each("embed", embed_batch, calls, retries=2):
+                report.embedded_texts = min(report.embedded_texts + BATCH_TEXTS, len(texts))
+                progress("embed", report.embedded_texts, len(texts))
+        except EmbedderError as error:
+            report.degraded = f"semantic search is incomplete: {error}"
+        embed.merge_parts(folder, embedder)
+    with timed(report, "index vectors"):
+        made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder, unknown)])))
+        report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
+        report.lexical_only_texts = len(unknown)
+        index_vectors.remove_other_generations(at.index, made.generation)
+
+
+def embed_batch(texts: Sequence[embed.Text], folder: Path, spec: str) -> Path:
+    """One step of embedding; the embedder is loaded once a process."""
+    return embed.embed_texts(texts, folder, loaded(spec))
+
+
+def lay_out(at: Layout, spec: str, lexical_only: Sequence[str]) -> index_vectors.VectorReport:
+    """One generation of the vector store and its scan file."""
+    embedder = loaded(spec)
+    generation = index_vectors.new_generation()
+    return index_vectors.index_vectors(
+        at.lexical, at.embeddings(embedder.fingerprint), at.vectors(generation), at.scan(generation), generation=generation,
+        spec=spec, fingerprint=embedder.fingerprint, dimensions=embedder.dimensions, lexical_only=lexical_only,
+    )  # fmt: skip
+
+
+_loaded: dict[str, Embedder] = {}
+
+
+def loaded(spec: str) -> Embedder:
+    """The embedder of that spec, loaded once a process."""
+    if spec not in _loaded:
+        embedder = load(spec)
+        if embedder is None:
+            raise EmbedderError(f"there is no embedder behind {spec!r}")
+        _loaded[spec] = embedder
+    return _loaded[spec]
+
+
+def read_parts(at: Layout) -> dict[str, Path]:
+    """Document key -> the part that holds it. A part that cannot be read is removed: it is made again from the files."""
+    held: dict[str, Path] = {}
+    for part in sorted(at.chunks.glob("chunks-*.parquet")):
+        try:
+            documents = schemas.made_from(part, schemas.CHUNK_CONTRACT)["documents"]
+        except CanonryError:
+            part.unlink()
+            continue
+        assert isinstance(documents, dict)
+        held |= dict.fromkeys(documents, part)
+    return held
+
+
+def indexed_texts(at: Layout) -> set[str]:
+    """Hashes of the texts of every row of the lexical store."""
+    db = database.open_reader(at.lexical)
+    try:
+        return {row[0] for row in db.execute("SELECT DISTINCT text_hash FROM knowledge_chunk")}
+    finally:
+        db.close()
+
+
+def batched(documents: Sequence[Document], at: Layout) -> list[list[Document]]:
+    """Documents in batches of a bounded number and size, in order."""
+    batches: list[list[Document]] = []
+    size = BATCH_BYTES
+    for document in documents:
+        bytes_ = at.file(document.content_hash, chunk.EXTENSIONS[document.kind]).stat().st_size
+        if size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
+            batches.append([])
+            size = 0
+        batches[-1].append(document)
+        size += bytes_
+    return batches
+
+
+def write_manifest(at: Layout, plan: Plan) -> None:
+    """What the index is: the live generation, every fingerprint, counts. Written after the switch, for people and checks."""
+    if not at.lexical.exists():
+        return
+    db = database.open_reader(at.lexical)
+    try:
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        documents = int(db.execute("SELECT count(*) FROM document").fetchone()[0])
+    finally:
+        db.close()
+    generation = meta.get("generation", "")
+    content = {
+        "contract": MANIFEST_CONTRACT, "campaign": at.campaign, "build": meta.get("build"), "generation": generation or None,
+        "lexical": {"contract": lexical.CONTRACT, "tokenizer": text.VERSION, "file": at.lexical.name},
+        "chunker": chunk.VERSION, "token_counter": tokens.COUNTER, "settings": plan.settings.as_text(),
+        "embedder": {"spec": meta.get("vector_spec"), "fingerprint": meta.get("vector_fingerprint")} if generation else None,
+        "counts": {"documents": documents, "chunks": int(meta.get("rows", 0)), "vectors_missing": int(meta.get("vectors_missing", 0))},
+        "bytes": {path.name: path.stat().st_size for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()},
+    }  # fmt: skip
+    with files.whole_file(at.manifest) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+class timed:  # noqa: N801 - reads as a verb
+    """Adds the seconds that a block takes to the report."""
+
+    def __init__(self, report: Report, step: str) -> None:
+        self._report, self._step = report, step
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *exception: object) -> None:
+        spent = time.perf_counter() - self._start
+        self._report.seconds[self._step] = self._report.seconds.get(self._step, 0.0) + spent

@@ -1,0 +1,187 @@
+"""What is stale, and why: computed from the catalog and the index alone, without Prefect and without reading a text."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from canonry import database
+from canonry.catalog import Catalog, load_heading_rules
+from canonry.config import Settings
+from canonry.embedders import fingerprint_of
+from canonry.layout import Layout
+from canonry.records import Document
+from stages import index_lexical
+from stages.chunk import document_key
+
+KINDS = {"text/markdown": "markdown", "text/plain": "text"}
+TAIL_SHARE = 0.25  # above this share of rows outside the clustering, the store is written anew
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a reindex would do. Empty means that everything is up to date."""
+
+    settings: Settings
+    documents: tuple[Document, ...]  # every live version
+    add: tuple[Document, ...] = ()  # to be indexed, and cut unless a part holds them
+    remove: tuple[str, ...] = ()  # versions to leave the lexical store
+    rebuild: str | None = None  # why the lexical store is written anew
+    fingerprint: str | None = None  # of the embedder; None where there is none
+    vectors: str | None = None  # why a generation of vectors is made
+    reasons: tuple[str, ...] = field(default=())
+    sequence: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.add or self.remove or self.rebuild or self.vectors)
+
+    @property
+    def touches_lexical(self) -> bool:
+        return bool(self.add or self.remove or self.rebuild)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What the lexical store says of itself; `documents` maps version to document key."""
+
+    current: bool = False
+    documents: dict[str, str] = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)
+    rows: int = 0
+    tail_rows: int = 0
+    pending: int = 0  # rows that no generation has covered yet
+    levels: int = 0
+
+
+def read_index(at: Layout) -> IndexState:
+    """The state of the index; the empty one where there is none or it is of another contract."""
+    if not index_lexical.is_current(at.lexical):
+        return IndexState()
+    db = database.open_reader(at.lexical)
+    try:
+        db.execute("BEGIN")
+        meta = dict(db.execute("SELECT key, value FROM meta"))
+        rows = _count(db, 0)
+        tail = _count(db, int(meta.get("clustered_to_row", 0)))
+        pending = _count(db, int(meta.get("vectors_to_row", 0)))
+        levels = int(db.execute("SELECT count(*) FROM (SELECT DISTINCT spoiler_level, hidden FROM run)").fetchone()[0])
+        return IndexState(
+            True, dict(db.execute("SELECT version_id, document_key FROM document")), meta, rows, tail, pending, levels
+        )
+    finally:
+        db.close()
+
+
+def _count(db: sqlite3.Connection, after: int) -> int:
+    return int(db.execute("SELECT count(*) FROM knowledge_chunk WHERE row > ?", (after,)).fetchone()[0])
+
+
+def live_documents(catalog: Catalog, settings: Settings) -> tuple[Document, ...]:
+    """Every live version as the chunk stage needs it, in the order of the campaign."""
+    documents = []
+    for version_id, source_id, content_hash, mime_type, title, rules_json, order, level in catalog.live_versions():
+        rules = load_heading_rules(rules_json) if rules_json != "[]" else ()
+        key = document_key(content_hash, KINDS[mime_type], rules, settings.chunk)
+        place = (order if order is not None else 1 << 40, source_id)
+        documents.append(
+            Document(key, version_id, source_id, content_hash, KINDS[mime_type], rules, title, place, level)
+        )
+    return tuple(sorted(documents, key=lambda document: document.order))
+
+
+def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) -> Plan:
+    """Compare the catalog with the index. `full` takes everything as stale; `embedder` stands for the campaign's own."""
+    catalog = Catalog.open(at.catalog)
+    try:
+        settings = Settings.parse(catalog.settings())
+        settings = replace(settings, embedder=embedder) if embedder else settings
+        documents = live_documents(catalog, settings)
+        sequence = catalog.sequence()
+    finally:
+        catalog.close()
+    state = read_index(at)
+    live = {document.version_id: document.key for document in documents}
+    missing = tuple(document for document in documents if document.version_id not in state.documents)
+    changed = tuple(
+        document for document in documents if state.documents.get(document.version_id, document.key) != document.key
+    )
+    gone = tuple(sorted(version for version in state.documents if version not in live))
+    rebuild = _rebuild_reason(state, full, len(documents))
+    fingerprint = fingerprint_of(settings.embedder)
+    vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
+    reasons = [reason for reason in (rebuild, *_document_reasons(missing, changed, gone), vectors) if reason]
+    if rebuild:
+        return Plan(settings, documents, documents, (), rebuild, fingerprint, vectors, tuple(reasons), sequence)
+    return Plan(settings, documents, (*missing, *changed), gone, None, fingerprint, vectors, tuple(reasons), sequence)
+
+
+def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None:
+    if full:
+        return "lexical index: a full rebuild was asked for"
+    if not state.current:
+        return "lexical index: there is none of this version" if documents else None
+    if state.levels > 1 and state.tail_rows > max(1_000, state.rows * TAIL_SHARE):
+        return f"lexical index: {state.tail_rows:,} of {state.rows:,} rows lie outside the clustering"
+    return None
+
+
+def _document_reasons(missing: Sequence[Document], changed: Sequence[Document], gone: Sequence[str]) -> list[str]:
+    reasons = []
+    if missing:
+        reasons.append(
+            f"chunks: {_sources(len(missing))} not indexed yet ({_names([document.source_id for document in missing])})"
+        )
+    if changed:
+        reasons.append(
+            f"chunks: {_sources(len(changed))} cut with other settings or by an older chunker ({_names([document.source_id for document in changed])})"
+        )
+    if gone:
+        reasons.append(f"lexical index: {len(gone)} superseded or deleted versions to remove ({_names(gone)})")
+    return reasons
+
+
+def _vectors_reason(
+    at: Layout, state: IndexState, fingerprint: str | None, rebuild: str | None, any_documents: bool, *, touched: bool
+) -> str | None:
+    if fingerprint is None or not any_documents:
+        return None
+    generation = state.meta.get("generation", "")
+    if rebuild or not generation:
+        return (
+            "vectors: none for this build of the index" if not rebuild else "vectors: to be laid out for the new index"
+        )
+    if state.meta.get("vector_fingerprint") != fingerprint:
+        return f"vectors: made by {state.meta.get('vector_fingerprint')}, wanted {fingerprint}"
+    if not at.scan(generation).exists() or not at.vectors(generation).exists():
+        return "vectors: the files of the live generation are missing"
+    missing = state.pending + int(state.meta.get("vectors_missing", 0))
+    if missing or touched:
+        return f"vectors: {missing:,} passages without one" if missing else "vectors: for the sources above"
+    return None
+
+
+def _sources(count: int) -> str:
+    return f"{count} source{'s' if count != 1 else ''}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+def as_json(plan: Plan) -> dict[str, object]:
+    """The plan for a program."""
+    return {
+        "up_to_date": plan.is_empty,
+        "reasons": list(plan.reasons),
+        "documents": len(plan.documents),
+        "to_chunk_or_index": [document.version_id for document in plan.add],
+        "to_remove": list(plan.remove),
+        "rebuild": plan.rebuild,
+        "vectors": plan.vectors,
+        "embedder": plan.settings.embedder,
+        "fingerprint": plan.fingerprint,
+        "settings": json.loads(json.dumps(plan.settings.as_text())),
+    }

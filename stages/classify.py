@@ -1,0 +1,224 @@
+"""classify: what the folder, the file and the user say of a source -> one set of facts, weakest statement first.
+
+defaults -> canonry.toml of the imported folder -> YAML front matter -> command-line options. The later statement wins,
+but on secrecy (visibility, spoiler level and tags, roles) the stricter of all wins. A statement that cannot be read is
+refused with the file, because a dropped statement could let a secret out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from canonry.errors import RejectedFile, UsageError
+from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
+from stages.chunking.front_matter import FrontMatter
+from stages.select import FOLDER_RULES
+
+VERSION = "1"
+BY_ORDER = "by-order"
+MOST_LEVELS = 1_000_000
+_FIELDS = {"class": "class_", "type": "source_type"}
+_LISTS = ("tags", "entities", "spoiler_tags", "allowed_roles")
+_TEXTS = ("title", "trust", "edition", "uri", "notes", "source_type", "chapter")
+_CHOICES = {"class_": CLASSES, "visibility": VISIBILITIES, "priority": PRIORITIES, "scope": SCOPES}
+_KNOWN = {"class", "type", "spoiler", "spoiler_level", "always_include", "order", *_LISTS, *_TEXTS, *_CHOICES} - {
+    "class_",
+    "source_type",
+}
+_SECRECY = {"visibility", "spoiler", "spoiler_level", "spoiler_tags", "allowed_roles"}
+_SECRECY_LINE = re.compile(rb"^\s*(visibility|spoiler|spoiler_level|spoiler_tags|allowed_roles)\s*:", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRules:
+    """A folder's canonry.toml: statements for all files, for files that match a glob, and for headings."""
+
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    files: tuple[tuple[str, Mapping[str, object]], ...] = ()
+    headings: tuple[tuple[str, HeadingRule], ...] = ()  # (glob of files, rule)
+
+
+def read_folder_rules(folder: Path) -> FolderRules:
+    """The canonry.toml of a folder, empty where there is none; UsageError where it says something impossible."""
+    path = folder / FOLDER_RULES
+    try:
+        stated = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return FolderRules()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}; correct it and import again") from error
+    try:
+        for section in stated:
+            if section not in ("defaults", "files", "headings"):
+                raise UsageError(f"section [{section}] is unknown; there are [defaults], [[files]] and [[headings]]")
+        files = tuple(
+            (str(_needed(rule, "match")), {key: rule[key] for key in rule if key != "match"})
+            for rule in stated.get("files", ())
+        )
+        for rule in (stated.get("defaults", {}), *(rule for _, rule in files)):
+            parse_facts(rule)
+        return FolderRules(
+            stated.get("defaults", {}), files, tuple(_heading_rule(rule) for rule in stated.get("headings", ()))
+        )
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def classify(
+    name: str, rules: FolderRules, front: FrontMatter, options: Mapping[str, object], data: bytes = b""
+) -> tuple[SourceFacts, tuple[HeadingRule, ...], list[str]]:
+    """(facts, heading rules, warnings) of the file called `name`; RejectedFile where a statement cannot be read."""
+    stated = [dict(rules.defaults)]
+    stated += [dict(rule) for pattern, rule in rules.files if matches(name, pattern)]
+    if front.warning and _SECRECY_LINE.search(data[:4096].partition(b"\n\n")[0]):
+        raise RejectedFile(
+            name, f"{front.warning}; it names a secret, so it is not imported as open text: correct the block"
+        )
+    fields, warnings = _without_foreign(front.fields)
+    stated += [fields, {key: value for key, value in options.items() if value is not None}]
+    order = next((statement["order"] for statement in reversed(stated) if "order" in statement), None)
+    facts = SourceFacts(title=Path(name).stem)
+    extra: dict[str, object] = {}
+    for statement in stated:
+        try:
+            facts = _combined(facts, parse_facts(statement, order=order))
+        except UsageError as error:
+            raise RejectedFile(name, f"its metadata says {error}") from None
+        extra |= {key: value for key, value in statement.items() if key not in _KNOWN}
+    extra |= {key: value for key, value in front.fields.items() if key not in fields}
+    facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
+    heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
+    return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
+
+
+def _without_foreign(fields: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+    """(front matter without values that canonry's keys cannot take, what is said of them).
+
+    Notes of other tools use the same words otherwise (`class: Wizard`); such a value is kept as an unknown key. Where
+    it is about secrecy it stays, and the file is refused.
+    """
+    kept: dict[str, object] = {}
+    warnings: list[str] = []
+    for key, value in fields.items():
+        try:
+            if key not in _SECRECY:
+                parse_facts({key: value})
+            kept[key] = value
+        except UsageError as error:
+            warnings.append(f"front matter says {error}; kept as a note, not used")
+    return kept, warnings
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a relative path matches a glob; `**/` also matches nothing, `*` alone matches across folders."""
+    return fnmatchcase(name, pattern) or (pattern.startswith("**/") and fnmatchcase(name, pattern[3:]))
+
+
+def parse_facts(statement: Mapping[str, object], *, order: object = None) -> dict[str, object]:
+    """The known keys of one statement as values of SourceFacts; UsageError for a value that means nothing."""
+    facts: dict[str, object] = {}
+    for key, value in statement.items():
+        name = _FIELDS.get(key, key)
+        if key not in _KNOWN or value is None:
+            continue
+        if name in _CHOICES:
+            facts[name] = _choice(key, value, _CHOICES[name])
+        elif name in _LISTS:
+            facts[name] = _labels(key, value)
+        elif name in _TEXTS:
+            facts[name] = _text(key, value)
+        elif name == "always_include":
+            facts[name] = _flag(key, value)
+        elif name == "order":
+            facts[name] = _level(key, value)
+        elif name == "spoiler_level" or (name == "spoiler" and value != BY_ORDER):
+            facts["spoiler_level"] = max(_level(key, value), _int_of(facts.get("spoiler_level", 0)))
+        elif name == "spoiler":
+            if order is None:
+                raise UsageError('spoiler = "by-order" without an `order` in the file; give the file its order')
+            facts["spoiler_level"] = max(_level("order", order), _int_of(facts.get("spoiler_level", 0)))
+    return facts
+
+
+def _combined(facts: SourceFacts, later: Mapping[str, object]) -> SourceFacts:
+    """Later values over earlier ones; on secrecy the stricter; tags and entities add up."""
+    changes = dict(later)
+    if "visibility" in changes and facts.visibility == "hidden":
+        changes["visibility"] = "hidden"
+    if "spoiler_level" in changes:
+        changes["spoiler_level"] = max(facts.spoiler_level, _int_of(changes["spoiler_level"]))
+    for name in ("tags", "entities", "spoiler_tags"):
+        if name in changes:
+            changes[name] = tuple(dict.fromkeys((*getattr(facts, name), *_strings(changes[name]))))
+    if "allowed_roles" in changes and facts.allowed_roles:
+        both = tuple(role for role in facts.allowed_roles if role in _strings(changes["allowed_roles"]))
+        changes["allowed_roles"] = both or ("nobody",)
+    return replace(facts, **changes)  # type: ignore[arg-type]
+
+
+def _heading_rule(rule: Mapping[str, object]) -> tuple[str, HeadingRule]:
+    stated = parse_facts({key: value for key, value in rule.items() if key not in ("match", "files")})
+    unknown = set(stated) - {"spoiler_level", "spoiler_tags", "visibility"}
+    if unknown or not stated:
+        raise UsageError("a [[headings]] rule sets spoiler_level, spoiler_tags or visibility, and nothing else")
+    marks = Marks(
+        _int_of(stated.get("spoiler_level", 0)),
+        tuple(sorted(set(_strings(stated.get("spoiler_tags", ()))))),
+        stated.get("visibility") == "hidden",
+    )
+    return str(rule.get("files", "**")), HeadingRule(str(_needed(rule, "match")), marks)
+
+
+def _needed(rule: Mapping[str, object], key: str) -> object:
+    if not isinstance(rule, Mapping) or not rule.get(key):
+        raise UsageError(f"a rule without `{key}`; give each rule a glob to match")
+    return rule[key]
+
+
+def _choice(key: str, value: object, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise UsageError(f"{key} {value!r}, which is none of {', '.join(choices)}")
+    return str(value)
+
+
+def _labels(key: str, value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or any(isinstance(part, (list, dict)) for part in parts):
+        raise UsageError(f"{key} {value!r}, which is no list of words")
+    return tuple(dict.fromkeys(text for part in parts if (text := str(part).strip())))
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, (list, dict)):
+        raise UsageError(f"{key} {value!r}, which is no text")
+    return " ".join(str(value).split())
+
+
+def _flag(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{key} {value!r}, which is neither true nor false")
+    return value
+
+
+def _level(key: str, value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_LEVELS:
+        raise UsageError(f"{key} {value!r}, which is no whole number from 0 on")
+    return value
+
+
+def _int_of(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    assert isinstance(value, (tuple, list))
+    return tuple(value)

@@ -1,0 +1,307 @@
+"""index (lexical): Parquet parts of knowledge_chunk -> the FTS5 store, changed in one transaction or not at all.
+
+`build` writes every row anew, clustered; `change` adds versions at the tail and removes others. A reader sees the
+store before or after, never between.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+from canonry import database, lexical, schemas, text
+from canonry.records import Document
+from stages.chunk import plain
+from stages.hash import EXTENSIONS
+
+VERSION = f"1.{text.VERSION}"
+COMMON_FROM = 0.01  # a term in more than this share of the rows is noted with its number of rows
+SAMPLED_ROWS = 4_000  # for that count, spread evenly
+_KEYS = ["document_key", "chunk_index", "spoiler_level", "spoiler_tags", "hidden"]
+_INSERT_CHUNK = "INSERT INTO knowledge_chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalReport:
+    """What a change of the lexical store did, in rows."""
+
+    added: int
+    removed: int
+    total: int
+
+
+def build(parts: Sequence[Path], documents: Sequence[Document], store: Path, sequence: int) -> LexicalReport:
+    """Write every row of `documents` anew, clustered by (hidden, spoiler level, source, position)."""
+    rows = _clustered(parts, documents)
+    with _writer(store) as db:
+        before = int(db.execute("SELECT count(*) FROM knowledge_chunk").fetchone()[0])
+        for table in ("document", "run", "knowledge_chunk", "chunk_terms", "common_term"):
+            db.execute(f"DELETE FROM {table}")
+        db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
+        _set(db, build=secrets.token_hex(8), next_row=1, generation="", vectors_to_row=0, vectors_missing=0)
+        _insert(db, parts, documents, rows, terms_only=True)
+        db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('hashsize', 67108864)")
+        db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('rebuild')")
+        _set(db, clustered_to_row=len(rows))
+        _finish(db, sequence, len(rows))
+    return LexicalReport(len(rows), before, len(rows))
+
+
+def change(
+    parts: Sequence[Path], add: Sequence[Document], remove: Iterable[str], store: Path, sequence: int | None
+) -> LexicalReport:
+    """Add the versions of `add` at the tail and remove the versions named in `remove`.
+
+    `sequence` is the catalog's, when the store is now up to date with it; None leaves that as it was.
+    """
+    rows = _clustered(parts, add)
+    with _writer(store) as db:
+        known = {row[0] for row in db.execute("SELECT version_id FROM document")}
+        removed = _remove(db, {*remove, *(document.version_id for document in add)} & known)
+        _insert(db, parts, add, rows, terms_only=False)
+        _finish(db, sequence, len(rows) + removed)
+        total = int(db.execute("SELECT count(*) FROM knowledge_chunk").fetchone()[0])
+    return LexicalReport(len(rows), removed, total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a chunk goes, in the order of clustering."""
+
+    hidden: bool
+    level: int
+    order: tuple[int, str]
+    index: int
+    version_id: str
+    document_key: str
+    marks: tuple[int, str, int]  # of the text: level, tags as JSON, hidden
+
+
+def _clustered(parts: Sequence[Path], documents: Sequence[Document]) -> list[_Place]:
+    """A place for each chunk of each document, in the order in which rows are numbered."""
+    owners: dict[str, list[Document]] = {}
+    for document in documents:
+        owners.setdefault(document.key, []).append(document)
+    places: list[_Place] = []
+    for key, index, level, tags, hidden in _tuples(parts, _KEYS):
+        marks = (int(level), json.dumps(sorted(tags), ensure_ascii=False), int(hidden))
+        for document in owners.get(key, ()):
+            places.append(
+                _Place(
+                    bool(hidden),
+                    max(int(level), document.spoiler_level),
+                    document.order,
+                    int(index),
+                    document.version_id,
+                    key,
+                    marks,
+                )
+            )
+    places.sort(key=lambda place: (place.hidden, place.level, place.order, place.version_id, place.index))
+    return places
+
+
+def _tuples(parts: Sequence[Path], columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    seen: set[str] = set()
+    for part in parts:
+        table = schemas.read(part, schemas.CHUNK_CONTRACT, columns)
+        keys = table.column("document_key").to_pylist()
+        fresh = {key for key in keys if key not in seen}
+        seen |= fresh
+        values = [table.column(name).to_pylist() for name in columns]
+        yield from (row for row in zip(*values, strict=True) if row[0] in fresh)
+
+
+def _insert(
+    db: sqlite3.Connection,
+    parts: Sequence[Path],
+    documents: Sequence[Document],
+    places: Sequence[_Place],
+    *,
+    terms_only: bool,
+) -> None:
+    """Write the rows; with `terms_only` the full-text table itself is left to a rebuild."""
+    first = int(lexical.meta(db, "next_row"))
+    rows_of: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    counts: Counter[str] = Counter()
+    for row, place in enumerate(places, first):
+        rows_of.setdefault((place.document_key, place.index), []).append((row, place.version_id))
+        counts[place.version_id] += 1
+    titles = {document.version_id: text.index_terms(document.title) for document in documents}
+    seen: set[str] = set()
+    for part in parts:
+        table = schemas.read(part, schemas.CHUNK_CONTRACT)
+        keys = {key for key in table.column("document_key").unique().to_pylist() if key not in seen}
+        seen |= keys
+        for batch in table.to_batches(max_chunksize=2_000):
+            _insert_batch(
+                db,
+                [row for row in batch.to_pylist() if row["document_key"] in keys],
+                rows_of,
+                titles,
+                terms_only=terms_only,
+            )
+    db.executemany("INSERT INTO run VALUES (?,?,?,?,?,?)", _runs(places, first))
+    db.executemany(
+        "INSERT INTO document VALUES (?,?,?,?,?)",
+        [(d.version_id, d.key, d.content_hash, EXTENSIONS[d.kind], counts[d.version_id]) for d in documents],
+    )
+    _set(db, next_row=first + len(places))
+
+
+def _insert_batch(
+    db: sqlite3.Connection,
+    chunks: list[dict[str, object]],
+    rows_of: dict[tuple[str, int], list[tuple[int, str]]],
+    titles: dict[str, str],
+    *,
+    terms_only: bool,
+) -> None:
+    stored: list[tuple[object, ...]] = []
+    terms: list[tuple[int, str, str, str]] = []
+    for chunk in chunks:
+        wanted = rows_of.get((chunk["document_key"], chunk["chunk_index"]))  # type: ignore[arg-type]
+        if not wanted:
+            continue
+        path = chunk["heading_path"]
+        assert isinstance(path, list)
+        heading = text.index_terms("\n".join(path))
+        body = text.index_terms(plain(f"{chunk['lead']}\n{chunk['text']}"))
+        shared = (
+            chunk["chunk_index"], chunk["start_byte"], chunk["end_byte"], chunk["start_line"], chunk["end_line"],
+            json.dumps(path, ensure_ascii=False), chunk["page"], chunk["token_count"], chunk["text_hash"], chunk["body_hash"],
+        )  # fmt: skip
+        for row, version_id in wanted:
+            stored.append((row, chunk["chunk_id"], version_id, *shared))
+            terms.append((row, titles[version_id], heading, body))
+    db.executemany(_INSERT_CHUNK, stored)
+    db.executemany("INSERT INTO chunk_terms VALUES (?,?,?,?)", terms)
+    if not terms_only:
+        db.executemany("INSERT INTO chunk_fts (rowid, title, heading, body) VALUES (?,?,?,?)", sorted(terms))
+
+
+def _runs(places: Sequence[_Place], first: int) -> Iterator[tuple[int, int, str, int, str, int]]:
+    """(first, last, version, level, tags, hidden) of each stretch of rows of one version and one set of marks."""
+    start = first
+    for row, place in enumerate(places, first):
+        after = places[row - first + 1] if row - first + 1 < len(places) else None
+        if after is None or (after.version_id, after.marks) != (place.version_id, place.marks):
+            yield (start, row, place.version_id, *place.marks)
+            start = row + 1
+
+
+def _remove(db: sqlite3.Connection, versions: Iterable[str]) -> int:
+    removed = 0
+    for version_id in sorted(versions):
+        rows = db.execute(
+            "SELECT t.row, t.title, t.heading, t.body FROM knowledge_chunk c JOIN chunk_terms t USING (row) WHERE c.version_id = ?",
+            (version_id,),
+        ).fetchall()
+        db.executemany("INSERT INTO chunk_fts (chunk_fts, rowid, title, heading, body) VALUES ('delete',?,?,?,?)", rows)
+        db.executemany("DELETE FROM chunk_terms WHERE row = ?", [(row[0],) for row in rows])
+        for table in ("knowledge_chunk", "run", "document"):
+            db.execute(f"DELETE FROM {table} WHERE version_id = ?", (version_id,))
+        removed += len(rows)
+    return removed
+
+
+def _finish(db: sqlite3.Connection, sequence: int | None, changed: int) -> None:
+    """Note the common terms anew when enough has changed, and up to which catalog the store is."""
+    total = int(db.execute("SELECT count(*) FROM knowledge_chunk").fetchone()[0])
+    since = int(lexical.meta(db, "changed_since_count") or 0) + changed
+    if since * 10 >= total or not lexical.meta(db, "terms_counted"):
+        _count_common_terms(db, total)
+        since = 0
+    _set(db, changed_since_count=since, terms_counted=1, rows=total)
+    if sequence is not None:
+        _set(db, catalog_sequence=sequence)
+
+
+def _count_common_terms(db: sqlite3.Connection, total: int) -> None:
+    """How many rows hold each common term, from an even sample of the rows."""
+    step = max(1, total // SAMPLED_ROWS)
+    rows = [row[0] for row in db.execute("SELECT row FROM knowledge_chunk ORDER BY row")][::step]
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(
+            set(
+                " ".join(
+                    db.execute("SELECT title, heading, body FROM chunk_terms WHERE row = ?", (row,)).fetchone()
+                ).split()
+            )
+        )
+    least = max(2, len(rows) * COMMON_FROM)
+    db.execute("DELETE FROM common_term")
+    db.executemany(
+        "INSERT INTO common_term VALUES (?,?)",
+        sorted((term, count * step) for term, count in counts.items() if count > least),
+    )
+
+
+def _set(db: sqlite3.Connection, **values: object) -> None:
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", [(key, str(value)) for key, value in values.items()])
+
+
+class _writer:  # noqa: N801 - a context manager that reads as a verb
+    """One write transaction on the store; makes it, or replaces one that is damaged or of another contract."""
+
+    def __init__(self, store: Path) -> None:
+        self._store = store
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._store.parent.mkdir(parents=True, exist_ok=True)
+        if not is_current(self._store):
+            discard(self._store)
+        self._db = database.open_writer(self._store, synchronous="NORMAL")
+        self._db.execute("PRAGMA cache_size = -131072")
+        self._db.execute("BEGIN IMMEDIATE")
+        if self._db.execute("PRAGMA application_id").fetchone()[0] != lexical.APPLICATION_ID:
+            for statement in lexical.SCHEMA.split(";\n"):
+                if statement.strip():
+                    self._db.execute(statement)
+            self._db.execute(f"PRAGMA application_id = {lexical.APPLICATION_ID}")
+            _set(
+                self._db,
+                contract=lexical.CONTRACT,
+                version=VERSION,
+                build=secrets.token_hex(8),
+                next_row=1,
+                catalog_sequence=0,
+            )
+        return self._db
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._db.rollback() if kind else self._db.commit()
+            if kind is None:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._db.close()
+
+
+def is_current(store: Path) -> bool:
+    """Whether the store can be opened and is of this contract and tokenizer. False where there is none."""
+    if not store.exists():
+        return False
+    try:
+        db = database.open_reader(store)
+        try:
+            known = db.execute("PRAGMA application_id").fetchone()[0] == lexical.APPLICATION_ID
+            return known and (lexical.meta(db, "contract"), lexical.meta(db, "version")) == (lexical.CONTRACT, VERSION)
+        finally:
+            db.close()
+    except sqlite3.DatabaseError:
+        return False
+
+
+def discard(store: Path) -> None:
+    """Remove a store with its log."""
+    for suffix in ("", "-wal", "-shm"):
+        store.with_name(store.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,195 @@
+"""index (vectors): Parquet parts of knowledge_embedding and the rows of the lexical store -> a new generation.
+
+A generation is the DuckDB vector store and the scan file that queries map; both are whole before the lexical store
+names the generation, in one transaction. Older generations are removed afterwards; a reader that still maps one keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from canonry import database, lexical, semantic
+from canonry.errors import DamagedData
+from canonry.files import whole_file
+from stages.embed import Embeddings, read_embeddings
+
+VERSION = "1"
+CONTRACT = "canonry/knowledge_embedding_store/1"
+DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """One generation: its name, vectors it holds, and passages that still lack one."""
+
+    generation: str
+    vectors: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """Vectors in the order of the lexical rows; a row with several windows stands several times."""
+
+    rows: np.ndarray  # (n,) int64, ascending
+    windows: np.ndarray  # (n,) int32
+    chunk_ids: list[str]
+    text_hashes: list[str]
+    vectors: np.ndarray  # (n, d) float32
+
+
+def index_vectors(
+    store: Path, embeddings: Path, vectors: Path, scan: Path, *, generation: str, spec: str, fingerprint: str, dimensions: int,
+    lexical_only: Sequence[str] = (),
+) -> VectorReport:  # fmt: skip
+    """Write generation `generation` for the lexical store's rows into `vectors` and `scan`, then make it the live one.
+
+    `lexical_only` are hashes of texts that this model is not meant to embed; they do not count as missing.
+    """
+    build, rows = _read_rows(store)
+    held = read_embeddings(embeddings, fingerprint, dimensions)
+    matrix = _gather(rows, held, dimensions)
+    have = set(matrix.text_hashes) | set(lexical_only) | held.wordless
+    missing = sum(1 for _, _, text_hash in rows if text_hash not in have)
+    write_store(
+        matrix, vectors, generation=generation, build=build, spec=spec, fingerprint=fingerprint, dimensions=dimensions
+    )
+    write_scan(
+        matrix, scan, generation=generation, build=build, spec=spec, fingerprint=fingerprint, dimensions=dimensions
+    )
+    db = database.open_writer(store, synchronous="NORMAL")
+    try:
+        with database.transaction(db):
+            if lexical.meta(db, "build") != build:
+                raise DamagedData(f"{store}: was rebuilt while its vectors were written; run `canonry reindex` again")
+            values = {
+                "generation": generation,
+                "vector_fingerprint": fingerprint,
+                "vector_spec": spec,
+                "vectors_to_row": str(rows[-1][0] if rows else 0),
+                "vectors_missing": str(missing),
+            }
+            db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", values.items())
+    finally:
+        db.close()
+    return VectorReport(generation, len(matrix.rows), missing)
+
+
+def new_generation() -> str:
+    """A name that no other generation has."""
+    return secrets.token_hex(6)
+
+
+def _read_rows(store: Path) -> tuple[str, list[tuple[int, str, str]]]:
+    """(build, [(row, chunk_id, text_hash), …] by row) of the lexical store at one moment."""
+    db = database.open_reader(store)
+    try:
+        db.execute("BEGIN")
+        return lexical.meta(db, "build"), db.execute(
+            "SELECT row, chunk_id, text_hash FROM knowledge_chunk ORDER BY row"
+        ).fetchall()
+    finally:
+        db.close()
+
+
+def _gather(rows: Sequence[tuple[int, str, str]], held: Embeddings, dimensions: int) -> _Matrix:
+    """The vectors of every row that has some, in the order of the rows."""
+    places: dict[str, dict[int, int]] = {}
+    for at, (text_hash, window) in enumerate(zip(held.hashes, held.windows.tolist(), strict=True)):
+        places.setdefault(text_hash, {})[window] = at
+    taken = [
+        (row, chunk_id, text_hash, window, at)
+        for row, chunk_id, text_hash in rows
+        for window, at in sorted(places.get(text_hash, {}).items())
+    ]
+    return _Matrix(
+        np.array([entry[0] for entry in taken], np.int64),
+        np.array([entry[3] for entry in taken], np.int32),
+        [entry[1] for entry in taken],
+        [entry[2] for entry in taken],
+        held.vectors[np.array([entry[4] for entry in taken], np.int64)] if taken else np.empty((0, dimensions), np.float32),
+    )
+
+
+def write_store(
+    matrix: _Matrix, path: Path, *, generation: str, build: str, spec: str, fingerprint: str, dimensions: int
+) -> None:
+    """The DuckDB file: knowledge_embedding, one row a window, and meta."""
+    table = pa.table({
+        "row": pa.array(matrix.rows),
+        "window": pa.array(matrix.windows),
+        "chunk_id": pa.array(matrix.chunk_ids, pa.string()),
+        "text_hash": pa.array(matrix.text_hashes, pa.string()),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(matrix.vectors).ravel()), dimensions),
+    })  # fmt: skip
+    meta = {
+        "contract": CONTRACT, "generation": generation, "build": build, "embedder": spec, "fingerprint": fingerprint,
+        "dimensions": str(dimensions), "count": str(len(matrix.rows)), "stage": VERSION,
+    }  # fmt: skip
+    with whole_file(path) as temporary:
+        db = duckdb.connect(str(temporary), config=DUCKDB_CONFIG)
+        try:
+            db.execute("SET enable_progress_bar = false")
+            db.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+            db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
+            db.execute(
+                'CREATE TABLE knowledge_embedding ("row" BIGINT NOT NULL, "window" INTEGER NOT NULL, chunk_id VARCHAR NOT NULL, '
+                f"text_hash VARCHAR NOT NULL, vector FLOAT[{int(dimensions)}] NOT NULL)"
+            )
+            db.register("fresh", table)
+            db.execute("INSERT INTO knowledge_embedding SELECT * FROM fresh")
+            db.unregister("fresh")
+            db.execute("CHECKPOINT")
+        finally:
+            db.close()
+        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+
+
+def write_scan(
+    matrix: _Matrix, path: Path, *, generation: str, build: str, spec: str, fingerprint: str, dimensions: int
+) -> None:
+    """The scan file; `canonry.semantic` says how it is laid out."""
+    vectors = np.ascontiguousarray(matrix.vectors, np.float32)
+    count = len(matrix.rows)
+    arrays: dict[str, np.ndarray | None] = {"rows": matrix.rows, "f32": vectors, "i8": None}
+    if count >= semantic.INT8_FROM_ROWS:
+        arrays["i8"] = semantic.to_bytes(vectors, float(np.abs(vectors).max()))
+    header: dict[str, object] = {
+        "contract": semantic.CONTRACT, "generation": generation, "build": build, "spec": spec, "fingerprint": fingerprint,
+        "count": count, "dimensions": dimensions, "single": count == len(np.unique(matrix.rows)),
+    }  # fmt: skip
+    at = 4096
+    offsets: dict[str, int | None] = {}
+    for name, array in arrays.items():
+        offsets[name] = None if array is None else at
+        at += 0 if array is None else -(-array.nbytes // semantic.ALIGNMENT) * semantic.ALIGNMENT
+    line = json.dumps({**header, "offsets": offsets}).encode() + b"\n"
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        file.write(semantic.MAGIC + line)
+        for name, array in arrays.items():
+            if array is not None:
+                file.seek(offsets[name] or 0)
+                array.tofile(file)
+        file.truncate(max(at, file.tell()))
+
+
+def remove_other_generations(index: Path, live: str) -> None:
+    """Remove the files of every generation but the live one; one that is still open elsewhere is left for the next time."""
+    for path in (*index.glob("vectors-*.duckdb*"), *index.glob("scan-*.bin")):
+        if live not in path.name:
+            try:
+                path.unlink()
+            except PermissionError:  # another system keeps open files
+                continue

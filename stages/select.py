@@ -1,0 +1,125 @@
+"""select: paths as the user named them -> the files to import, and what was left out with the reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from canonry.errors import RejectedFile
+
+KINDS = {".md": "markdown", ".markdown": "markdown", ".txt": "text"}
+FOLDER_RULES = "canonry.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A file to import. `name` is how it is called: its path inside the imported folder, or its own name."""
+
+    path: Path
+    name: str
+    folder: Path | None  # the imported folder it came from; its canonry.toml applies
+
+
+@dataclass(slots=True)
+class Selection:
+    """What `select_files` found, in a stable order."""
+
+    files: list[Selected] = field(default_factory=list)
+    rejected: list[RejectedFile] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)  # other files in the folders, by their ending
+
+    def ignored_line(self) -> str:
+        """One line on files of other types, empty where there are none."""
+        if not self.ignored:
+            return ""
+        kinds = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in self.ignored.most_common(6))
+        return f"{self.ignored.total()} files of other types left out ({kinds}); canonry reads .md and .txt"
+
+
+def select_files(paths: Sequence[Path]) -> Selection:
+    """The files under `paths`: a file as it is, a folder with everything below it, hidden names and links left out."""
+    selection = Selection()
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            reason = "does not exist; check the name" if isinstance(error, FileNotFoundError) else _os_reason(error)
+            selection.rejected.append(RejectedFile(str(path), reason))
+            continue
+        if stat.S_ISDIR(mode):
+            _select_folder(path, selection)
+        else:
+            _select_one(
+                Selected(path, path.name, path.parent if (path.parent / FOLDER_RULES).is_file() else None),
+                mode,
+                selection,
+            )
+    return selection
+
+
+def _select_one(file: Selected, mode: int, selection: Selection) -> None:
+    if not stat.S_ISREG(mode):
+        selection.rejected.append(
+            RejectedFile(str(file.path), "is not a regular file (a pipe, socket or device); give a text file")
+        )
+    elif file.path.suffix.lower() not in KINDS:
+        selection.rejected.append(
+            RejectedFile(str(file.path), "is neither .md nor .txt; save it as one of these and import that")
+        )
+    elif _has_odd_name(file.name):
+        selection.rejected.append(
+            RejectedFile(ascii(file.name), "has a name that is not valid Unicode; rename it and import again")
+        )
+    else:
+        selection.files.append(file)
+
+
+def _select_folder(folder: Path, selection: Selection) -> None:
+    for path in _walk(folder, selection):
+        name = path.relative_to(folder).as_posix()
+        if path.name == FOLDER_RULES:
+            continue
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            selection.rejected.append(
+                RejectedFile(
+                    _shown(name),
+                    f"is a link to {_shown(str(path.readlink()))}; links in a folder are not followed, import the file it points to",
+                )
+            )
+        elif path.suffix.lower() not in KINDS:
+            selection.ignored[path.suffix.lower()] += 1
+        else:
+            _select_one(Selected(path, name, folder), mode, selection)
+
+
+def _walk(folder: Path, selection: Selection) -> Iterator[Path]:
+    """Every file and link below a folder, sorted; hidden names left out, no link followed."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        selection.rejected.append(RejectedFile(str(folder), _os_reason(error)))
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), selection)
+        else:
+            yield Path(entry.path)
+
+
+def _os_reason(error: OSError) -> str:
+    return f"cannot be read ({(error.strerror or str(error)).lower()}); check its permissions"
+
+
+def _has_odd_name(name: str) -> bool:
+    return not name.isprintable() or _shown(name) != name
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
