@@ -72,6 +72,7 @@ class Campaign:
         self._ranges: dict[tuple[object, ...], Ranges] = {}
         self._scan: Scan | None = None
         self._embedders: dict[str, Embedder] = {}
+        self._past: Campaign | None = None
 
     def __enter__(self) -> Campaign:
         return self
@@ -84,6 +85,9 @@ class Campaign:
             self._db.close()
         self._db = None
         self._scan = None
+        if self._past is not None:
+            self._past.close()
+            self._past = None
 
     def retrieve(
         self,
@@ -116,12 +120,31 @@ class Campaign:
             role, spoiler_level, tuple(forbid_tags), tuple(classes), tuple(source_types), tuple(tags), tuple(entities),
             tuple(sources), parse_instant(as_of) if as_of else None,
         )  # fmt: skip
+        asked = self if scope.as_of is None else self._at_that_time(scope.as_of)
+        return asked._retrieve(query, scope, mode, limit, explain=explain, copies=copies)
+
+    def _at_that_time(self, as_of: str) -> Campaign:
+        """This campaign over the versions that were live then; itself where none of them was superseded since."""
+        from flows.as_of import index_as_of
+
+        past = index_as_of(self.at, as_of)
+        if past == self.at:
+            return self
+        if self._past is None or self._past.at != past:
+            self._past = Campaign(past)
+            self._past._embedders = self._embedders
+        return self._past
+
+    def _retrieve(
+        self, query: str, scope: Scope, mode: str | None, limit: int, *, explain: bool, copies: bool
+    ) -> Answer:
+        """The answer at one moment; asked again when a writer switched generations between two of our reads."""
         with database.plain_errors(self.at.lexical, "`canonry reindex --full` builds the index anew"):
             for _ in range(_SNAPSHOT_TRIES):
                 try:
                     with self._snapshot() as snapshot:
                         return self._answer(snapshot, query, scope, mode, limit, explain=explain, copies=copies)
-                except FileNotFoundError:  # a writer switched to the next generation between two of our reads
+                except FileNotFoundError:
                     self._scan = None
         raise DamagedData(
             f"{self.at.index}: files that its own records name are missing; `canonry reindex --full` builds them anew"
@@ -183,7 +206,7 @@ class Campaign:
                 if indexed > sequence:
                     continue
                 settings = Settings.parse(dict(db.execute("SELECT key, value FROM cat.setting")))
-                yield _Snapshot(db, settings, self._behind(db) if indexed < sequence else 0)
+                yield _Snapshot(db, settings, self._behind(db) if indexed < sequence and not self.at.past else 0)
                 return
             finally:
                 db.rollback()

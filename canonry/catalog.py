@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from canonry import database
 from canonry.errors import DamagedData, NotFound, UsageError
@@ -88,6 +89,19 @@ _EDITABLE = {
     "extra": "extra",
 }  # fmt: skip
 _SOURCE_COLUMNS = ", ".join(f"s.{column}" for column in _EDITABLE.values())
+
+
+class VersionRow(NamedTuple):
+    """What the plan needs of one version."""
+
+    version_id: str
+    source_id: str
+    content_hash: str
+    mime_type: str
+    text_title: str
+    heading_rules: str
+    reading_order: int | None
+    spoiler_level: int
 
 
 def now() -> str:
@@ -313,12 +327,26 @@ class Catalog:
 
     # versions
 
-    def live_versions(self) -> list[tuple[str, str, str, str, str, str, int | None, int]]:
-        """(version_id, source_id, content_hash, mime_type, text_title, heading_rules, reading_order, spoiler_level), one a source."""
-        return self.connection.execute(
-            "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, s.spoiler_level "
-            "FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE v.valid_to IS NULL"
-        ).fetchall()
+    def live_versions(self, as_of: str | None = None) -> list[VersionRow]:
+        """One a source: the versions that are live, or were at an instant."""
+        when = (
+            "v.valid_to IS NULL" if as_of is None else "v.valid_from <= ?1 AND (v.valid_to IS NULL OR v.valid_to > ?1)"
+        )
+        rows = self.connection.execute(
+            "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, "
+            f"s.spoiler_level FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE {when}",
+            () if as_of is None else (as_of,),
+        )
+        return [VersionRow(*row) for row in rows]
+
+    def superseded_at(self, as_of: str) -> bool:
+        """Whether a version that was live at that instant has been superseded since."""
+        return bool(
+            self.connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM knowledge_source_version WHERE valid_from <= ?1 AND valid_to > ?1)",
+                (as_of,),
+            ).fetchone()[0]
+        )
 
     def versions(self, source_id: str) -> list[tuple[str, str, int, str, str | None]]:
         """(version_id, content_hash, file_size, valid_from, valid_to) of one source, oldest first."""

@@ -35,10 +35,14 @@ def default_root() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Every path of one campaign. Nothing here touches the disk."""
+    """Every path of one campaign. Nothing here touches the disk.
+
+    `past` names an index of the versions that were live at some earlier time; the empty one is the live index.
+    """
 
     root: Path
     campaign: str
+    past: str = ""
 
     def __post_init__(self) -> None:
         check_campaign_id(self.campaign)
@@ -65,7 +69,8 @@ class Layout:
 
     @property
     def index(self) -> Path:
-        return self.root / "index" / self.campaign
+        index = self.root / "index" / self.campaign
+        return index / "as-of" / self.past if self.past else index
 
     @property
     def lexical(self) -> Path:

@@ -21,7 +21,7 @@ from canonry.files import sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, SourceFacts
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
-from flows.plan import make_plan, read_index
+from flows.plan import UNORDERED, make_plan, read_index
 from stages import chunk, classify, index_lexical, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.copy import copy_text
@@ -30,7 +30,6 @@ from stages.select import Selected, Selection
 
 BATCH_BYTES = 8_000_000
 BATCH_FILES = 512
-UNORDERED = 1 << 40
 Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
 
 

@@ -163,7 +163,7 @@ def embed_batch(texts: Sequence[embed.Text], folder: Path, spec: str) -> Path:
 
 
 def lay_out(at: Layout, spec: str, lexical_only: Sequence[str]) -> index_vectors.VectorReport:
-    """One generation of the vector store and its scan file."""
+    """One generation of the vector store and its scan file, from the vectors that there are."""
     embedder = loaded(spec)
     generation = index_vectors.new_generation()
     return index_vectors.index_vectors(

@@ -17,6 +17,7 @@ from stages import index_lexical
 from stages.chunk import document_key
 
 KINDS = {"text/markdown": "markdown", "text/plain": "text"}
+UNORDERED = 1 << 40  # the place of a source without an order: after those that have one
 TAIL_SHARE = 0.25  # above this share of rows outside the clustering, the store is written anew
 
 
@@ -79,15 +80,25 @@ def _count(db: sqlite3.Connection, after: int) -> int:
     return int(db.execute("SELECT count(*) FROM knowledge_chunk WHERE row > ?", (after,)).fetchone()[0])
 
 
-def live_documents(catalog: Catalog, settings: Settings) -> tuple[Document, ...]:
-    """Every live version as the chunk stage needs it, in the order of the campaign."""
+def live_documents(catalog: Catalog, settings: Settings, as_of: str | None = None) -> tuple[Document, ...]:
+    """Every version that is live, or was at an instant, as the chunk stage needs it, in the order of the campaign."""
     documents = []
-    for version_id, source_id, content_hash, mime_type, title, rules_json, order, level in catalog.live_versions():
-        rules = load_heading_rules(rules_json) if rules_json != "[]" else ()
-        key = document_key(content_hash, KINDS[mime_type], rules, settings.chunk)
-        place = (order if order is not None else 1 << 40, source_id)
+    for row in catalog.live_versions(as_of):
+        rules = load_heading_rules(row.heading_rules) if row.heading_rules != "[]" else ()
+        kind = KINDS[row.mime_type]
+        place = (row.reading_order if row.reading_order is not None else UNORDERED, row.source_id)
         documents.append(
-            Document(key, version_id, source_id, content_hash, KINDS[mime_type], rules, title, place, level)
+            Document(
+                document_key(row.content_hash, kind, rules, settings.chunk),
+                row.version_id,
+                row.source_id,
+                row.content_hash,
+                kind,
+                rules,
+                row.text_title,
+                place,
+                row.spoiler_level,
+            )  # fmt: skip
         )
     return tuple(sorted(documents, key=lambda document: document.order))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from canonry import schemas
 from canonry.catalog import Catalog
 from canonry.layout import Layout
+from flows.as_of import forget_past
 from flows.pipeline import InProcess, read_parts, run_plan
 from flows.plan import make_plan
 from stages.chunk import part_key
@@ -19,6 +20,7 @@ def delete_source(at: Layout, source_id: str) -> None:
         catalog.close()
     plan = make_plan(at)
     run_plan(at, plan, InProcess())
+    forget_past(at)
     purge_parts(at, {document.key for document in plan.documents})
     for content_hash in orphans:
         for path in at.files.glob(f"{content_hash}.*"):

@@ -15,11 +15,24 @@ import yaml
 MAX_BLOCK_BYTES = 64 * 1024
 MAX_DEPTH = 32
 
-_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE_END = rb"(?:\r\n|\r|\n)"
 _OPENING = re.compile(rb"---[ \t]*" + _LINE_END)
 _CLOSING = re.compile(rb"(?:(?<=\n)|(?<=\r))(?:---|\.\.\.)[ \t]*(?:" + _LINE_END + rb"|\Z)")
 _KEY_VALUE = re.compile(rb"[A-Za-z_][\w .-]{0,60}:(?:[ \t]|[\r\n]|\Z)")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # its base is found at run time
+    """Safe YAML in which `No`, `on`, `12:30` and `007` are words, as people mean them in a title or a tag."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":bool", ":int"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z"), list("-+0123456789"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +73,13 @@ def _parse(block: bytes) -> tuple[dict[str, object] | None, str | None]:
     try:
         text = block.decode("utf-8")
         depth = 0
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 return None, "front matter uses YAML anchors or aliases and was read as text: write the values out"
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 return None, "front matter is nested too deeply and was read as text: flatten it"
-        value = yaml.load(text, Loader=_LOADER)
+        value = yaml.load(text, Loader=_Loader)
     except RecursionError:
         return None, "front matter is nested too deeply and was read as text: flatten it"
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
@@ -102,6 +115,8 @@ def _json_able(value: object) -> object:
         return value.decode("utf-8", "replace")
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)  # JSON has no word for these
+    if isinstance(value, int) and value.bit_length() > 63:
+        return str(value)
     if value is None or isinstance(value, (str, int, float)):
         return value
     return str(value)

@@ -35,6 +35,10 @@ class MarkError(UsageError, ValueError):
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}: {_ALLOWED}")
         self.line = line
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type[MarkError], tuple[int, str]]:
+        return MarkError, (self.line, self.problem)  # it travels between processes
 
 
 @dataclass(frozen=True, slots=True)

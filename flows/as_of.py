@@ -1,0 +1,70 @@
+"""The index of an earlier time: made when a question is asked of it, from files that are still there.
+
+The live index holds live versions alone, so that what was superseded never shifts its statistics. A question about an
+earlier instant gets an index of exactly the versions that were live then, named by them, made once and kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+
+from canonry.catalog import Catalog
+from canonry.config import Settings
+from canonry.embedders import fingerprint_of
+from canonry.files import room_for
+from canonry.layout import Layout
+from flows.pipeline import InProcess, Report, chunk_stale, lay_out, silent
+from flows.plan import Plan, live_documents
+from stages import index_lexical
+
+KEPT = 8  # indexes of earlier times, the last made
+
+
+def index_as_of(at: Layout, as_of: str) -> Layout:
+    """The layout whose index holds the versions that were live at `as_of`; the live one where nothing was superseded since."""
+    catalog = Catalog.open(at.catalog)
+    try:
+        if not catalog.superseded_at(as_of):
+            return at
+        settings = Settings.parse(catalog.settings())
+        documents = live_documents(catalog, settings, as_of)
+        sequence = catalog.sequence()
+    finally:
+        catalog.close()
+    named_by = [
+        index_lexical.VERSION,
+        str(fingerprint_of(settings.embedder)),
+        *(f"{d.version_id} {d.key}" for d in documents),
+    ]
+    past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
+    if not past.lexical.exists():
+        with room_for(past.index):
+            _make(at, past, Plan(settings, documents, documents, sequence=sequence))
+    return past
+
+
+def _make(at: Layout, past: Layout, plan: Plan) -> None:
+    """Build under another name, then rename: two questions at once may both build, and one of them wins."""
+    making = Layout(
+        at.root, at.campaign, f"{past.past}.making-{hashlib.sha256(str(id(plan)).encode()).hexdigest()[:8]}"
+    )
+    try:
+        parts = chunk_stale(at, plan, InProcess(), silent, Report())
+        index_lexical.build(parts, plan.documents, making.lexical, plan.sequence)
+        if plan.settings.embedder != "none":
+            lay_out(making, plan.settings.embedder, ())
+        if not past.lexical.exists():
+            making.index.rename(past.index)
+    finally:
+        shutil.rmtree(making.index, ignore_errors=True)
+    made = sorted(
+        (folder for folder in past.index.parent.iterdir() if folder != past.index), key=lambda f: f.stat().st_mtime
+    )
+    for folder in made[: -KEPT + 1]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_past(at: Layout) -> None:
+    """Remove every index of an earlier time; the next question about one makes it again."""
+    shutil.rmtree(at.index / "as-of", ignore_errors=True)
