@@ -176,7 +176,7 @@ class Campaign:
             legs.append(retrieval.lexical_leg(snapshot.db, words, ranges, candidates))
         if words and asked != "lexical":
             try:
-                legs.append(self._semantic_leg(snapshot, query, ranges, candidates, answer.notices))
+                legs.append(self._semantic_leg(snapshot, query, ranges, candidates, degraded))
             except EmbedderError as error:
                 degraded.append(str(error) + ("; searched by words alone" if legs else ""))
         if mode is None and asked == "lexical" and snapshot.settings.embedder != "none":
@@ -250,9 +250,9 @@ class Campaign:
         return self._ranges[key]
 
     def _semantic_leg(
-        self, snapshot: _Snapshot, query: str, ranges: Ranges, candidates: int, notices: list[str]
+        self, snapshot: _Snapshot, query: str, ranges: Ranges, candidates: int, degraded: list[str]
     ) -> Leg:
-        """The semantic leg, or an EmbedderError that says why it cannot vote."""
+        """The semantic leg, or an EmbedderError that says why it cannot vote; `degraded` is told what it lacks."""
         if snapshot.settings.embedder == "none":
             raise EmbedderError("this campaign has no embedder (it is set to none)")
         generation = lexical.meta(snapshot.db, "generation")
@@ -279,7 +279,7 @@ class Campaign:
             (int(lexical.meta(snapshot.db, "vectors_to_row") or 0),),
         ).fetchone()[0] + int(lexical.meta(snapshot.db, "vectors_missing") or 0)
         if pending:
-            notices.append(
+            degraded.append(
                 f"{pending} passage{'s have' if pending > 1 else ' has'} no vector yet and can be found by words only; `canonry reindex` makes them"
             )
         return retrieval.semantic_leg(

@@ -40,6 +40,7 @@ _MIGRATIONS = (
         scope TEXT CHECK (scope IN ('invariant', 'initial', 'descriptive', 'historical')),
         heading_rules TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading_rules)),
         extra TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(extra)),
+        edited TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(edited)),
         imported_at TEXT NOT NULL,
         updated_at TEXT NOT NULL
     ) STRICT;
@@ -296,10 +297,19 @@ class Catalog:
             for label in getattr(facts, name):
                 db.execute("INSERT OR IGNORE INTO source_label VALUES (?, ?, ?)", (source_id, kind, label))
 
-    def edit(self, source_id: str, facts: SourceFacts) -> None:
-        """Replace what is said of a source; in force at the next query."""
+    def edit(self, source_id: str, facts: SourceFacts, edited: Iterable[str]) -> None:
+        """Replace what is said of a source, in force at the next query; a later import leaves the `edited` fields alone."""
         with database.transaction(self.connection) as db:
             self._write_facts(db, source_id, facts, now())
+            names = sorted({*self.edited(source_id), *edited})
+            db.execute("UPDATE knowledge_source SET edited = ? WHERE source_id = ?", (json.dumps(names), source_id))
+
+    def edited(self, source_id: str) -> tuple[str, ...]:
+        """The fields of SourceFacts that the user has changed after an import."""
+        row = self.connection.execute(
+            "SELECT edited FROM knowledge_source WHERE source_id = ?", (source_id,)
+        ).fetchone()
+        return tuple(json.loads(row[0])) if row else ()
 
     def set_enabled(self, source_id: str, enabled: bool) -> None:
         with database.transaction(self.connection) as db:

@@ -130,6 +130,7 @@ class _Import:
         path = str(selected.path.resolve())
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
+            self._restate(known[0])
             self._keep(selected, known[0], "unchanged")
             return None
         twin = self._contents.get(valid.original_hash)
@@ -146,6 +147,9 @@ class _Import:
         with self._timed("hash"):
             content_hash, _ = hash_file(copied, valid.kind)
         self._report.warnings += [f"{selected.name}: {warning}" for warning in warnings]
+        if known:
+            current = self._catalog.sources(where="s.source_id = ?", parameters=(known[0],))[0]
+            facts = classify.after_edits(facts, current.facts, self._catalog.edited(known[0]))
         source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
         document = Document(
             chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
@@ -215,6 +219,14 @@ class _Import:
                 self._report.warnings.append(
                     f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
                 )
+
+    def _restate(self, source_id: str) -> None:
+        """Options of this import hold for an unchanged file too."""
+        if self._choices.options:
+            current = self._catalog.sources(where="s.source_id = ?", parameters=(source_id,))[0].facts
+            stated = classify.with_options(current, self._choices.options)
+            if stated != current:
+                self._catalog.edit(source_id, stated, ())
 
     def _keep(self, selected: Selected, source_id: str, outcome: str) -> None:
         source = self._catalog.sources(where="s.source_id = ?", parameters=(source_id,))

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -172,17 +173,13 @@ def lay_out(at: Layout, spec: str, lexical_only: Sequence[str]) -> index_vectors
     )  # fmt: skip
 
 
-_loaded: dict[str, Embedder] = {}
-
-
+@cache
 def loaded(spec: str) -> Embedder:
     """The embedder of that spec, loaded once a process."""
-    if spec not in _loaded:
-        embedder = load(spec)
-        if embedder is None:
-            raise EmbedderError(f"there is no embedder behind {spec!r}")
-        _loaded[spec] = embedder
-    return _loaded[spec]
+    embedder = load(spec)
+    if embedder is None:
+        raise EmbedderError(f"there is no embedder behind {spec!r}")
+    return embedder
 
 
 def read_parts(at: Layout) -> dict[str, Path]:

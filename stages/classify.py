@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
@@ -144,6 +145,27 @@ def parse_facts(statement: Mapping[str, object], *, order: object = None) -> dic
                 raise UsageError('spoiler = "by-order" without an `order` in the file; give the file its order')
             facts["spoiler_level"] = max(_level("order", order), _int_of(facts.get("spoiler_level", 0)))
     return facts
+
+
+def after_edits(imported: SourceFacts, current: SourceFacts, edited: Sequence[str]) -> SourceFacts:
+    """What an import says of a source that is here already: the user's later changes stay, on secrecy the stricter wins."""
+    kept = {name: getattr(current, name) for name in edited}
+    return replace(
+        imported, **{name: value for name, value in kept.items() if name not in _STRICTER}, **_stricter(imported, kept)
+    )
+
+
+_STRICTER = ("visibility", "spoiler_level", "spoiler_tags", "allowed_roles")
+
+
+def _stricter(imported: SourceFacts, kept: Mapping[str, object]) -> dict[str, Any]:
+    combined = _combined(imported, {name: value for name, value in kept.items() if name in _STRICTER})
+    return {name: getattr(combined, name) for name in _STRICTER}
+
+
+def with_options(facts: SourceFacts, options: Mapping[str, object]) -> SourceFacts:
+    """Facts of a source that is here already, with the options of a new import of it."""
+    return _combined(facts, parse_facts({key: value for key, value in options.items() if value is not None}))
 
 
 def _combined(facts: SourceFacts, later: Mapping[str, object]) -> SourceFacts:

@@ -119,7 +119,9 @@ def _gather(rows: Sequence[tuple[int, str, str]], held: Embeddings, dimensions: 
         np.array([entry[3] for entry in taken], np.int32),
         [entry[1] for entry in taken],
         [entry[2] for entry in taken],
-        held.vectors[np.array([entry[4] for entry in taken], np.int64)] if taken else np.empty((0, dimensions), np.float32),
+        held.vectors[np.array([entry[4] for entry in taken], np.int64)]
+        if taken
+        else np.empty((0, dimensions), np.float32),
     )
 
 

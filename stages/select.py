@@ -30,6 +30,7 @@ class Selection:
 
     files: list[Selected] = field(default_factory=list)
     rejected: list[RejectedFile] = field(default_factory=list)
+    apart_from: Path | None = None
     ignored: Counter[str] = field(default_factory=Counter)  # other files in the folders, by their ending
 
     def ignored_line(self) -> str:
@@ -40,9 +41,12 @@ class Selection:
         return f"{self.ignored.total()} files of other types left out ({kinds}); canonry reads .md and .txt"
 
 
-def select_files(paths: Sequence[Path]) -> Selection:
-    """The files under `paths`: a file as it is, a folder with everything below it, hidden names and links left out."""
-    selection = Selection()
+def select_files(paths: Sequence[Path], *, apart_from: Path | None = None) -> Selection:
+    """The files under `paths`, each once: a file as it is, a folder with everything below it, hidden names and links left out.
+
+    The folder `apart_from` (canonry's own data) is never entered.
+    """
+    selection = Selection(apart_from=apart_from.resolve() if apart_from else None)
     for path in paths:
         try:
             mode = path.stat().st_mode
@@ -51,13 +55,19 @@ def select_files(paths: Sequence[Path]) -> Selection:
             selection.rejected.append(RejectedFile(str(path), reason))
             continue
         if stat.S_ISDIR(mode):
+            before = len(selection.files) + len(selection.rejected)
             _select_folder(path, selection)
+            if len(selection.files) + len(selection.rejected) == before:
+                selection.rejected.append(
+                    RejectedFile(str(path), "holds no .md or .txt file; name the folder that does")
+                )
         else:
             _select_one(
                 Selected(path, path.name, path.parent if (path.parent / FOLDER_RULES).is_file() else None),
                 mode,
                 selection,
             )
+    selection.files = list({file.path.resolve(): file for file in reversed(selection.files)}.values())[::-1]
     return selection
 
 
@@ -99,6 +109,8 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 
 def _walk(folder: Path, selection: Selection) -> Iterator[Path]:
     """Every file and link below a folder, sorted; hidden names left out, no link followed."""
+    if selection.apart_from is not None and folder.resolve() == selection.apart_from:
+        return
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:

@@ -1,7 +1,7 @@
 """validate: a selected file -> its text as UTF-8 bytes, or the reason why it is no text that can be imported.
 
 Nothing is guessed: UTF-8 is taken as it is, a byte-order mark decides UTF-16 and UTF-32, everything else is converted
-only when the user names the encoding.
+only when the user names the encoding, which leaves the files beside it that are UTF-8 alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check_encoding(name: str) -> str:
     """The codec's own name for an encoding, or a UsageError for one that is none."""
     try:
         info = codecs.lookup(name)
-    except LookupError:
+    except (LookupError, ValueError):
         raise UsageError(
             f"encoding {name!r} is unknown; examples are cp1252, gb18030, big5, shift_jis, utf-16-le"
         ) from None
@@ -97,14 +97,16 @@ def _as_utf8(name: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
         if raw.startswith(magic):
             raise RejectedFile(name, f"is {what}, not text; convert it to .md or .txt first")
     marked = next((codec for mark, codec in _MARKS if raw.startswith(mark)), None)
-    chosen = marked or encoding or "utf-8"
+    chosen = marked or ("utf-8" if encoding is None or _is_utf8(raw, encoding) else encoding)
     try:
         text = raw.decode(chosen)
     except UnicodeDecodeError as error:
         raise RejectedFile(name, _decoding_reason(raw, error, chosen)) from None
+    except UnicodeError as error:
+        raise RejectedFile(name, f"is not {chosen}: {error}; check the encoding") from None
     nul = text.find("\0")
     if nul >= 0:
-        raise RejectedFile(name, _nul_reason(raw, len(text[:nul].encode("utf-8")), chosen))
+        raise RejectedFile(name, _nul_reason(raw, _bytes_before(text, nul, chosen), chosen))
     if chosen == "utf-8":
         return raw, "utf-8"
     try:
@@ -113,6 +115,29 @@ def _as_utf8(name: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
         raise RejectedFile(
             name, f"read as {chosen} it holds half characters (lone surrogates); check the encoding"
         ) from None
+
+
+def _is_utf8(raw: bytes, encoding: str) -> bool:
+    """Whether a file that stands beside others of `encoding` is UTF-8 itself.
+
+    Bytes above ASCII that form UTF-8 are hardly ever anything else. ASCII alone says nothing where it has a meaning of
+    its own in the encoding (iso-2022-jp); in one of wide units it would hold NULs.
+    """
+    if 0 in raw or (raw.isascii() and not encoding.startswith(("utf-16", "utf-32"))):
+        return False
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bytes_before(text: str, at: int, encoding: str) -> int:
+    """Where in the file the character at that place stands; its place in the text for a codec that cannot say."""
+    try:
+        return len(text[:at].encode(encoding))
+    except UnicodeError:
+        return at
 
 
 def _decoding_reason(raw: bytes, error: UnicodeDecodeError, chosen: str) -> str:

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections.abc import Sequence
 
-from canonry.cli.parser import build_parser
+from canonry.cli.parser import parse
 from canonry.errors import CanonryError
 
 INTERRUPTED = 130
@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code: 0 done, 1 failed, 2 wrong usage, 3 done but degraded, 130 interrupted."""
-    given = build_parser().parse_args(arguments)
+    given = parse(arguments)
     try:
         code = given.run(given)
         sys.stdout.flush()

@@ -30,7 +30,7 @@ def import_paths(given: argparse.Namespace) -> int:
     at = chosen(given)
     Catalog.open(at.catalog).close()
     choices = _choices(given)
-    selection = select_files(given.paths)
+    selection = select_files(given.paths, apart_from=given.data)
     started = time.perf_counter()
     with writing(at):
         bar = Bar(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Local lore for storytelling and games: import it, say how true and how secret it is, get back the passages a role may see.",
         epilog="Start with `canonry demo`. Every command has --help.",
     )
+    _add_globals(parser, campaign=True)
     parser.add_argument("--version", action="version", version=f"canonry {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_demo(commands)
@@ -46,6 +47,7 @@ def lazily(module: str, function: str) -> Run:
         result: int | None = getattr(import_module(f"canonry.cli.{module}"), function)(given)
         return result
 
+    run.__name__ = function
     return run
 
 
@@ -58,26 +60,40 @@ def _command(
         description=description or help_[0].upper() + help_[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        default=Path(os.environ.get("CANONRY_DATA") or "data"),
-        help="the data directory (default: $CANONRY_DATA, else ./data)",
-    )
-    if campaign:
-        parser.add_argument(
-            "-c",
-            "--campaign",
-            default=os.environ.get("CANONRY_CAMPAIGN"),
-            metavar="ID",
-            help="the campaign (default: $CANONRY_CAMPAIGN, else the only one)",
-        )
-    parser.add_argument("--json", action="store_true", help="print one JSON document; notices go to standard error")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print results only")
-    parser.add_argument("-v", "--verbose", action="count", default=0, help="say more; twice: show tracebacks")
+    _add_globals(parser, campaign=campaign)
     parser.set_defaults(run=run)
     return parser
+
+
+def _add_globals(parser: argparse.ArgumentParser, *, campaign: bool) -> None:
+    """Options that may stand before the command and after it; `parse` fills in what was not given."""
+
+    def add(*names: str, **details: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **details)
+
+    add("--data", type=Path, metavar="DIR", help="the data directory (default: $CANONRY_DATA, else ./data)")
+    if campaign:
+        add("-c", "--campaign", metavar="ID", help="the campaign (default: $CANONRY_CAMPAIGN, else the only one)")
+    add("--json", action="store_true", help="print one JSON document; notices go to standard error")
+    add("-q", "--quiet", action="store_true", help="print results only")
+    add("-v", "--verbose", action="count", help="say more; twice: show tracebacks")
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line with every global option filled in from the environment or its default."""
+    given = build_parser().parse_args(arguments)
+    data = os.environ.get("CANONRY_DATA")
+    defaults: dict[str, object] = {
+        "data": Path(data or "data") if given.run.__name__ != "run_demo" else None,
+        "campaign": os.environ.get("CANONRY_CAMPAIGN"),
+        "json": False,
+        "quiet": False,
+        "verbose": 0,
+    }
+    for name, value in defaults.items():
+        if not hasattr(given, name):
+            setattr(given, name, value)
+    return given
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -89,7 +105,7 @@ def _add_demo(commands: Any) -> None:
         commands, "demo", lazily("demo", "run_demo"), "show the main job on a small campaign that comes with canonry",
         "Import a copy of the campaign that comes with canonry into a temporary folder, index it, ask three questions\nand evaluate search by words against words and meaning. With --data DIR it is made there and stays.",
         campaign=False,
-    ).set_defaults(data=None)  # fmt: skip
+    )  # fmt: skip
 
 
 def _add_campaign(commands: Any) -> None:

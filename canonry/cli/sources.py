@@ -154,7 +154,7 @@ def edit(given: argparse.Namespace) -> None:
     source = Catalog.open(at.catalog).source(given.id)
     with writing(at):
         catalog = Catalog.open(at.catalog, write=True)
-        catalog.edit(source.source_id, replace(source.facts, **changes))  # type: ignore[arg-type]
+        catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
         catalog.close()
     if given.json:
         print_json(_source_json(Catalog.open(at.catalog).source(source.source_id), None))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NO_EMBEDDER", "Embedder", "fingerprint_of", "knows", "load", "scripts_of"]
+__all__ = ["NO_EMBEDDER", "Embedder", "fingerprint_of", "knows", "load", "register", "scripts_of"]
 
 NO_EMBEDDER = "none"
 
@@ -60,10 +60,20 @@ class Embedder(Protocol):
         ...
 
 
+_registered: dict[str, Embedder] = {}
+
+
+def register(embedder: Embedder) -> None:
+    """Make an embedder of one's own available under its `spec`, in this process, before the others of that name."""
+    _registered[embedder.spec] = embedder
+
+
 def fingerprint_of(spec: str) -> str | None:
     """The fingerprint that the loaded embedder will have, or None for "none"."""
     if spec == NO_EMBEDDER:
         return None
+    if spec in _registered:
+        return _registered[spec].fingerprint
     if spec not in MODELS:
         raise UsageError(f"unknown embedder {spec!r}: choose one of {', '.join([*MODELS, NO_EMBEDDER])}")
     return MODELS[spec].fingerprint
@@ -73,6 +83,8 @@ def load(spec: str) -> Embedder | None:
     """The embedder behind `spec`, ready to use, or None for "none"."""
     if fingerprint_of(spec) is None:
         return None
+    if spec in _registered:
+        return _registered[spec]
     try:
         return _construct(spec)
     except ImportError as error:

@@ -43,6 +43,7 @@ _KINDS = {
 class Block:
     """A run of whole lines, `text[start:end]`, without blank lines at its ends and without its last line break.
 
+    `kind` is heading, paragraph, list, table, quote, code, html or rule; fragment for what is left of one of them.
     `level` and `title` (as written) are those of a heading. `parts` are the inner borders of a list: the start of each
     item and how deep it lies. `header_end` is where the header rows of a table end.
     """

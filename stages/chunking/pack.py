@@ -53,7 +53,7 @@ class Packer:
             if tokens <= self._settings.target_tokens:
                 return [Passage(start, end, tokens, None)]
         passages: list[Passage] = []
-        before: list[Piece] = []
+        before: list[Piece] | None = None
         for pieces in self._packed(self._groups(stretch.blocks)):
             passages += self._finished(pieces, before)
             before = pieces
@@ -107,7 +107,8 @@ class Packer:
         else:
             packed.append(pieces)
 
-    def _finished(self, pieces: list[Piece], before: list[Piece]) -> list[Passage]:
+    def _finished(self, pieces: list[Piece], before: list[Piece] | None) -> list[Passage]:
+        """The passage of a chunk's pieces; `before` is the chunk before it, None when it is the first of its stretch."""
         start, end, header = pieces[0].start, pieces[-1].end, pieces[0].header
         if not self._text[start:end].strip():
             return []
@@ -117,7 +118,7 @@ class Packer:
                 tokens = self._count(self._text[earlier:end])
                 if tokens <= self._settings.max_tokens:
                     return [Passage(earlier, end, tokens, None if earlier < start else header)]
-        exact = len(pieces) == 1 and not before
+        exact = len(pieces) == 1 and before is None
         tokens = pieces[0].tokens if exact else self._count(self._text[start:end])
         if tokens > self._settings.max_tokens and len(pieces) > 1:  # counts do not add up exactly
             half = len(pieces) // 2

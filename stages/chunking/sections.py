@@ -76,7 +76,7 @@ class _Builder:
         if section.heading is None or next_level > section.level:
             return
         end = blocks[-1].end if blocks else section.heading.end
-        blocks[:] = [Block("paragraph", section.heading.start, end)]
+        blocks[:] = [Block("fragment", section.heading.start, end)]
 
     def add_block(self, block: Block) -> None:
         section = self.open[-1]
@@ -109,12 +109,13 @@ class _Builder:
         text = self.lines.text
         index = bisect_left(self.payloads, (block.start, 0))
         begin, part = block.start, block
+        kind = "paragraph" if block.kind == "paragraph" else "fragment"
         while index < len(self.payloads) and self.payloads[index][0] < block.end:
             payload_start, payload_end = self.payloads[index]
-            self.append(Block("paragraph", begin, payload_start))
+            self.append(Block(kind, begin, payload_start))
             self.begin_stretch()
             begin = min(block.end, _skip_blank_rest(text, payload_end))
-            part = Block("paragraph", begin, block.end)
+            part = Block(kind, begin, block.end)
             index += 1
         if part is not block and not _WORD.search(text, begin, block.end):
             self.carried = begin if begin < block.end else None

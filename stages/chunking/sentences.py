@@ -51,10 +51,10 @@ def word_cuts(text: str, start: int, end: int, group: int) -> list[int]:
 
 
 def grapheme_cuts(text: str, start: int, end: int, group: int) -> list[int]:
-    """The offsets after every `group` grapheme clusters."""
-    piece = text[start:end]
+    """The offsets after every `group` grapheme clusters, white space at the end staying with the last."""
+    piece = text[start:end].rstrip()
     if piece.isascii() and "\r" not in piece:
-        return list(range(start + group, end, group))
+        return list(range(start + group, start + len(piece), group))
     pattern = regex.compile(rf"\X{{1,{group}}}")
     cuts: list[int] = []
     begin, width = 0, _WINDOW

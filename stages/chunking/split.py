@@ -14,6 +14,7 @@ from stages.chunking.sentences import grapheme_cuts, sentence_cuts, word_cuts
 
 _LIST_DEPTH = 4
 _NEVER = 10**12
+_KEPT_SPACE = 4  # characters of white space after a word that is larger than a chunk; more is in no chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,17 @@ class Splitter:
         while rung_index < len(ladder) and not cuts:
             cuts = ladder[rung_index].cuts(start, end)
             rung_index += 1
+        if not cuts or rung_index >= len(ladder) - 1:
+            solid = start + len(self._text[start:end].rstrip())
+            if end > solid + _KEPT_SPACE:
+                end = solid + _KEPT_SPACE
+                tokens = self._count(self._text[before:end])
         if not cuts:
             return [Piece(start, end, tokens, "nothing")]
         rung, below = ladder[rung_index - 1], ladder[rung_index:]
         pieces: list[Piece] = []
         for piece_start, piece_end in pairwise([start, *cuts, end]):
-            if rung.by_lines:
+            if rung.by_lines or self._ends_blank(piece_start, piece_end):
                 piece_end = self._lines.trimmed_end(piece_start, piece_end)
             size = self._count(self._text[before:piece_end])
             if size > rung.limit:
@@ -85,6 +91,13 @@ class Splitter:
                 pieces.append(Piece(piece_start, piece_end, size, rung.repeats))
             before = piece_end
         return pieces
+
+    def _ends_blank(self, start: int, end: int) -> bool:
+        """Whether a blank line stands at the end, as it can where blocks were joined around binary data."""
+        if not self._text[end - 1].isspace():
+            return False
+        space = self._text[start + len(self._text[start:end].rstrip()) : end]
+        return space.count("\n") + space.count("\r") - space.count("\r\n") > 1
 
     def _ladder(self, block: Block) -> tuple[_Rung, ...]:
         """The ways to cut a block, the best first."""
