@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from canonry.semantic import Scan
 
 _SNAPSHOT_TRIES = 200
+_MISSING_FILE_TRIES = 20
+_MISSING_FILE_WAIT_S = 0.01
 
 
 class Library:
@@ -124,7 +127,7 @@ class Campaign:
         return asked._retrieve(query, scope, mode, limit, explain=explain, copies=copies)
 
     def _at_that_time(self, as_of: str) -> Campaign:
-        """This campaign over the versions that were live then; itself where none of them was superseded since."""
+        """The campaign over the versions that were live then; itself where none of them was superseded since."""
         from flows.as_of import index_as_of
 
         past = index_as_of(self.at, as_of)
@@ -140,15 +143,17 @@ class Campaign:
     ) -> Answer:
         """The answer at one moment; asked again when a writer switched generations between two of our reads."""
         with database.plain_errors(self.at.lexical, "`canonry reindex --full` builds the index anew"):
-            for _ in range(_SNAPSHOT_TRIES):
+            for _ in range(_MISSING_FILE_TRIES):
                 try:
                     with self._snapshot() as snapshot:
                         return self._answer(snapshot, query, scope, mode, limit, explain=explain, copies=copies)
-                except FileNotFoundError:
-                    self._scan = None
-        raise DamagedData(
-            f"{self.at.index}: files that its own records name are missing; `canonry reindex --full` builds them anew"
+                except FileNotFoundError as error:
+                    missing, self._scan = Path(error.filename), None
+                    time.sleep(_MISSING_FILE_WAIT_S)
+        repair = (
+            "import the source again" if missing.parent == self.at.files else "`canonry reindex --full` makes it anew"
         )
+        raise DamagedData(f"{missing}: is missing; {repair}")
 
     def _answer(
         self,

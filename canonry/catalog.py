@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -113,12 +113,10 @@ def now() -> str:
 def parse_instant(text: str) -> str:
     """A date or an instant as the catalog writes it; UTC where no zone is given, the end of the day for a date."""
     try:
-        if len(text) == 10:
-            return datetime.fromisoformat(f"{text}T23:59:59.999999+00:00").isoformat(timespec="microseconds")
-        instant = datetime.fromisoformat(text)
-    except ValueError:
+        instant = datetime.fromisoformat(f"{text}T23:59:59.999999" if len(text) == 10 else text)
+        instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise UsageError(f"time {text!r} is not a date; write 2026-03-01 or 2026-03-01T18:00") from None
-    instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     return instant.isoformat(timespec="microseconds")
 
 
@@ -242,7 +240,7 @@ class Catalog:
             kinds[kind] = (*kinds.get(kind, ()), label)
         return labels
 
-    def add(self, drafts: list[Draft], *, parser_version: str, chunking_version: str) -> list[str]:
+    def add(self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str) -> list[str]:
         """Make the drafts' versions live, all in one commit; returns the ids of the versions they supersede."""
         instant = now()
         superseded: list[str] = []
@@ -364,6 +362,10 @@ class Catalog:
             "SELECT version_id, content_hash, file_size, valid_from, valid_to FROM knowledge_source_version "
             "WHERE source_id = ? ORDER BY number", (source_id,)
         ).fetchall()  # fmt: skip
+
+    def content_hashes(self) -> set[str]:
+        """The contents that any version holds."""
+        return {row[0] for row in self.connection.execute("SELECT content_hash FROM knowledge_source_version")}
 
     def by_content(self) -> dict[str, str]:
         """SHA-256 of each live content (as stored and as it lay in the file) -> its source's id."""

@@ -16,6 +16,7 @@ from canonry.lexical import Ranges
 from canonry.records import CLASSES
 
 NARRATOR = "narrator"
+HIGHEST_LEVEL = 1_000_000
 _ROLE = re.compile(r"[a-z][a-z0-9_]{0,31}(:[\w.-]{1,64})?\Z")
 
 
@@ -38,8 +39,10 @@ class Scope:
             raise UsageError(
                 f"role {self.role!r} is not usable: take player, narrator, writer, simulation, blind_reader or npc:<id>"
             )
-        if self.spoiler_level < 0:
-            raise UsageError(f"spoiler level {self.spoiler_level} is below 0, the safe level; give 0 or more")
+        if not 0 <= self.spoiler_level <= HIGHEST_LEVEL:
+            raise UsageError(
+                f"spoiler level {self.spoiler_level} must lie between 0, the safe level, and {HIGHEST_LEVEL}; give another"
+            )
         for name in self.classes:
             if name not in CLASSES:
                 raise UsageError(f"class {name!r} is unknown; choose from {', '.join(CLASSES)}")

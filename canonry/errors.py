@@ -38,6 +38,9 @@ class RejectedFile(CanonryError):
         self.name = name
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[RejectedFile], tuple[str, str]]:
+        return RejectedFile, (self.name, self.reason)
+
 
 class DamagedData(CanonryError):
     """A stored file is missing, truncated or foreign."""

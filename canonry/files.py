@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from canonry.errors import NoSpace
+from canonry.errors import DamagedData, NoSpace
 from canonry.layout import TEMPORARY_PREFIX
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+_NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @contextmanager
@@ -61,6 +61,16 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def read_stored(path: Path) -> bytes:
+    """The bytes of a stored file, which the catalog says is there."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedData(
+            f"{path}: {(error.strerror or '').lower()}; import the source again from its original"
+        ) from error
 
 
 def sweep(*folders: Path) -> int:

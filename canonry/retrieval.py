@@ -246,6 +246,8 @@ class Assembler:
                 data = file.read(end - start)
             if len(data) == end - start:
                 return data.decode("utf-8")
+        except FileNotFoundError:  # deleted since this snapshot, or lost: the caller looks again
+            raise
         except (OSError, UnicodeDecodeError) as error:
             raise DamagedData(f"{path}: {error}; import the source again from its original") from error
         raise DamagedData(f"{path}: shorter than its catalog says; import the source again from its original")

@@ -39,6 +39,8 @@ CHUNK = pa.schema([
     pa.field("text", pa.string(), nullable=False),  # the slice itself
     pa.field("text_hash", pa.string(), nullable=False),  # of what is embedded: heading path, lead and text, normalised
     pa.field("body_hash", pa.string(), nullable=False),  # of the text alone, normalised: equal means the same passage
+    pa.field("heading_terms", pa.string(), nullable=False),  # by canonry.text, separated by spaces
+    pa.field("body_terms", pa.string(), nullable=False),  # of lead and text
 ])  # fmt: skip
 
 
@@ -83,6 +85,7 @@ def read(path: Path, contract: str, columns: list[str] | None = None) -> pa.Tabl
     """The rows of a Parquet file of that contract."""
     made_from(path, contract)
     try:
-        return pq.read_table(path, columns=columns, memory_map=False)
+        with pq.ParquetFile(path) as file:
+            return file.read(columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise DamagedData(f"{path}: {error}; `canonry reindex --full` writes it anew") from error

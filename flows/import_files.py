@@ -11,6 +11,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,10 +86,20 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
             done += len(batch)
             progress("import", done, len(selection.files))
     finally:
+        remove_unknown_files(at, catalog)
         catalog.close()
     plan = make_plan(at)
     report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
     return report
+
+
+def remove_unknown_files(at: Layout, catalog: Catalog) -> None:
+    """Remove stored files that no version holds: of refused drafts, or of an import that was stopped."""
+    known = catalog.content_hashes()
+    if at.files.exists():
+        for path in at.files.iterdir():
+            if path.stem not in known:
+                path.unlink(missing_ok=True)
 
 
 class _Import:
@@ -103,7 +114,7 @@ class _Import:
         self._rules: dict[Path, classify.FolderRules] = {}
         state = read_index(at)
         in_step = int(state.meta.get("catalog_sequence", 0)) == catalog.sequence()
-        self._incremental = not at.lexical.exists() or (state.current and in_step)
+        self._incremental = (state.current and in_step) or not self._sources
 
     def take(self, batch: Sequence[Selected]) -> None:
         """Import one batch: everything that can go wrong with a file happens before the commit."""
@@ -193,17 +204,12 @@ class _Import:
         kept = [(selected, draft) for selected, draft in drafts if draft.document.key not in refused]
         if not kept:
             return
-        parts = [cut.part] if cut.part else []
-        documents = [draft.document for _, draft in kept]
-        with self._timed("index lexical"):
-            if self._incremental:
-                index_lexical.change(parts, documents, (), self._at.lexical, None)
-        superseded = self._catalog.add(
-            [draft for _, draft in kept], parser_version=validate.VERSION, chunking_version=chunk.VERSION
-        )
-        with self._timed("index lexical"):
-            if self._incremental:
-                index_lexical.change((), (), superseded, self._at.lexical, self._catalog.sequence())
+        try:
+            self._publish([draft for _, draft in kept], cut.part)
+        except BaseException:
+            if cut.part:
+                cut.part.unlink(missing_ok=True)
+            raise
         for selected, draft in kept:
             self._paths[draft.original_path] = (
                 draft.document.source_id,
@@ -219,6 +225,23 @@ class _Import:
                 self._report.warnings.append(
                     f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
                 )
+
+    def _publish(self, drafts: Sequence[Draft], part: Path | None) -> None:
+        """Index the drafts, make them live in one commit, drop what they supersede: a reader sees one or the other."""
+        documents = [draft.document for draft in drafts]
+        store = self._at.lexical
+        try:
+            with self._timed("index lexical"):
+                if self._incremental:
+                    index_lexical.change([part] if part else [], documents, (), store, None)
+            superseded = self._catalog.add(drafts, parser_version=validate.VERSION, chunking_version=chunk.VERSION)
+        except BaseException:
+            with suppress(Exception):  # the next run does it where even this fails
+                index_lexical.change((), (), [document.version_id for document in documents], store, None)
+            raise
+        with self._timed("index lexical"):
+            if self._incremental:
+                index_lexical.change((), (), superseded, store, self._catalog.sequence())
 
     def _restate(self, source_id: str) -> None:
         """Options of this import hold for an unchanged file too."""

@@ -102,7 +102,7 @@ def run_plan(
 def chunk_stale(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> list[Path]:
     """Cut the documents that no part holds; returns the parts that hold the plan's documents."""
     with timed(report, "chunk"):
-        held = read_parts(at)
+        held = {} if plan.full else read_parts(at)
         stale = [document for document in plan.add if document.key not in held]
         batches = batched(stale, at)
         done = 0

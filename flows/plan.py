@@ -34,6 +34,7 @@ class Plan:
     vectors: str | None = None  # why a generation of vectors is made
     reasons: tuple[str, ...] = field(default=())
     sequence: int = 0
+    full: bool = False  # cut every document anew, whatever the parts hold
 
     @property
     def is_empty(self) -> bool:
@@ -124,9 +125,8 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     fingerprint = fingerprint_of(settings.embedder)
     vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
     reasons = [reason for reason in (rebuild, *_document_reasons(missing, changed, gone), vectors) if reason]
-    if rebuild:
-        return Plan(settings, documents, documents, (), rebuild, fingerprint, vectors, tuple(reasons), sequence)
-    return Plan(settings, documents, (*missing, *changed), gone, None, fingerprint, vectors, tuple(reasons), sequence)
+    add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
+    return Plan(settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full)
 
 
 def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None:

@@ -22,9 +22,8 @@ from stages import chunking
 from stages.chunking.marks import MarkError
 from stages.hash import EXTENSIONS as EXTENSIONS
 
-VERSION = f"1.{chunking.VERSION}"
+VERSION = f"1.{chunking.VERSION}.{text.VERSION}"
 _MARKERS = re.compile(r"<!--\s*(?:canonry|page)\s*:.*?-->", re.DOTALL)
-_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +55,21 @@ def part_key(keys: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(sorted(keys)).encode()).hexdigest()[:20]
 
 
-def plain(passage: str) -> str:
-    """A passage without canonry's own comments, NFC, white space collapsed: what is indexed and embedded."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", _MARKERS.sub(" ", passage))).strip()
+def searchable(lead: str, passage: str) -> str:
+    """What of a chunk is indexed and embedded: its lead and its text, without canonry's own comments."""
+    whole = f"{lead}\n{passage}" if lead else passage
+    return _MARKERS.sub(" ", whole) if "<!--" in whole else whole
 
 
 def embedding_parts(heading_path: Sequence[str], lead: str, passage: str) -> tuple[str, str]:
-    """(prefix, body) of what an embedder is given for a chunk."""
-    return " > ".join(heading_path), plain(f"{lead}\n{passage}" if lead else passage)
+    """(prefix, body) of what an embedder is given for a chunk: NFC, white space collapsed."""
+    body = " ".join(searchable(lead, passage).split())
+    return " > ".join(heading_path), body if body.isascii() else unicodedata.normalize("NFC", body)
 
 
 def chunk_documents(documents: Sequence[Document], files: Path, out: Path, settings: ChunkSettings) -> ChunkReport:
     """Cut the documents, whose bytes lie in `files`, into a part in the folder `out`. Documents of equal key are cut once."""
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[object, ...]] = []
     counts: dict[str, int] = {}
     rejected: list[tuple[str, str]] = []
     for document in documents:
@@ -85,12 +86,10 @@ def chunk_documents(documents: Sequence[Document], files: Path, out: Path, setti
     if not counts:
         return ChunkReport(None, counts, rejected)
     part = out / f"chunks-{part_key(list(counts))}.parquet"
-    schemas.write(
-        pa.Table.from_pylist(rows, schemas.CHUNK),
-        part,
-        schemas.CHUNK_CONTRACT,
-        {"documents": counts, "chunker": VERSION},
-    )
+    columns = list(zip(*rows, strict=True)) or [()] * len(schemas.CHUNK)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schemas.CHUNK, strict=True)]
+    table = pa.Table.from_arrays(arrays, schema=schemas.CHUNK)
+    schemas.write(table, part, schemas.CHUNK_CONTRACT, {"documents": counts, "chunker": VERSION})
     return ChunkReport(part, counts, rejected)
 
 
@@ -99,29 +98,32 @@ def cut(data: bytes, document: Document, settings: ChunkSettings) -> list[Chunk]
     return chunking.chunk_document(data, document.kind, settings, document.heading_rules)
 
 
-def _row(document: Document, chunk: Chunk, data: bytes) -> dict[str, object]:
+def _row(document: Document, chunk: Chunk, data: bytes) -> tuple[object, ...]:
+    """A row of knowledge_chunk, in the order of its columns."""
     passage = data[chunk.start_byte : chunk.end_byte].decode("utf-8")
     prefix, body = embedding_parts(chunk.heading_path, chunk.lead, passage)
-    return {
-        "document_key": document.key,
-        "chunk_index": chunk.index,
-        "chunk_id": chunk_id(document.content_hash, chunk.start_byte, chunk.end_byte),
-        "content_hash": document.content_hash,
-        "start_byte": chunk.start_byte,
-        "end_byte": chunk.end_byte,
-        "start_line": chunk.start_line,
-        "end_line": chunk.end_line,
-        "heading_path": list(chunk.heading_path),
-        "page": chunk.page,
-        "token_count": chunk.token_count,
-        "spoiler_level": chunk.marks.spoiler_level,
-        "spoiler_tags": list(chunk.marks.spoiler_tags),
-        "hidden": chunk.marks.hidden,
-        "lead": chunk.lead,
-        "text": passage,
-        "text_hash": _short_hash(f"{prefix}\0{body}"),
-        "body_hash": _short_hash(text.same_text_form(body)),
-    }
+    return (
+        document.key,
+        chunk.index,
+        chunk_id(document.content_hash, chunk.start_byte, chunk.end_byte),
+        document.content_hash,
+        chunk.start_byte,
+        chunk.end_byte,
+        chunk.start_line,
+        chunk.end_line,
+        chunk.heading_path,
+        chunk.page,
+        chunk.token_count,
+        chunk.marks.spoiler_level,
+        chunk.marks.spoiler_tags,
+        chunk.marks.hidden,
+        chunk.lead,
+        passage,
+        _short_hash(f"{prefix}\0{body}"),
+        _short_hash(text.same_text_form(body)),
+        text.index_terms("\n".join(chunk.heading_path)),
+        text.index_terms(searchable(chunk.lead, passage)),
+    )
 
 
 def _short_hash(value: str) -> str:

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from canonry.eligibility import HIGHEST_LEVEL
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
 from stages.chunking.front_matter import FrontMatter
@@ -23,7 +24,6 @@ from stages.select import FOLDER_RULES
 
 VERSION = "1"
 BY_ORDER = "by-order"
-MOST_LEVELS = 1_000_000
 _FIELDS = {"class": "class_", "type": "source_type"}
 _LISTS = ("tags", "entities", "spoiler_tags", "allowed_roles")
 _TEXTS = ("title", "trust", "edition", "uri", "notes", "source_type", "chapter")
@@ -213,13 +213,20 @@ def _labels(key: str, value: object) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or any(isinstance(part, (list, dict)) for part in parts):
         raise UsageError(f"{key} {value!r}, which is no list of words")
-    return tuple(dict.fromkeys(text for part in parts if (text := str(part).strip())))
+    return tuple(dict.fromkeys(text for part in parts if (text := _unicode(key, str(part)).strip())))
 
 
 def _text(key: str, value: object) -> str:
     if isinstance(value, (list, dict)):
         raise UsageError(f"{key} {value!r}, which is no text")
-    return " ".join(str(value).split())
+    return " ".join(_unicode(key, str(value)).split())
+
+
+def _unicode(key: str, value: str) -> str:
+    """The text itself, which must be storable: a shell hands over bytes that are no UTF-8 as half characters."""
+    if value.encode("utf-8", "replace").decode("utf-8") != value:
+        raise UsageError(f"{key} {value!a}, which is not valid Unicode")
+    return value
 
 
 def _flag(key: str, value: object) -> bool:
@@ -231,7 +238,7 @@ def _flag(key: str, value: object) -> bool:
 def _level(key: str, value: object) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_LEVELS:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= HIGHEST_LEVEL:
         raise UsageError(f"{key} {value!r}, which is no whole number from 0 on")
     return value
 

@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 from canonry import database, lexical, schemas, text
 from canonry.records import Document
-from stages.chunk import plain
 from stages.hash import EXTENSIONS
 
 VERSION = f"1.{text.VERSION}"
 COMMON_FROM = 0.01  # a term in more than this share of the rows is noted with its number of rows
 SAMPLED_ROWS = 4_000  # for that count, spread evenly
+_CHUNK_COLUMNS = (
+    "chunk_index", "start_byte", "end_byte", "start_line", "end_line", "page", "token_count", "text_hash", "body_hash",
+)  # fmt: skip
+_WRITTEN = ["document_key", "chunk_id", "heading_path", "heading_terms", "body_terms", *_CHUNK_COLUMNS]
 _KEYS = ["document_key", "chunk_index", "spoiler_level", "spoiler_tags", "hidden"]
 _INSERT_CHUNK = "INSERT INTO knowledge_chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
@@ -135,19 +137,9 @@ def _insert(
         rows_of.setdefault((place.document_key, place.index), []).append((row, place.version_id))
         counts[place.version_id] += 1
     titles = {document.version_id: text.index_terms(document.title) for document in documents}
-    seen: set[str] = set()
     for part in parts:
-        table = schemas.read(part, schemas.CHUNK_CONTRACT)
-        keys = {key for key in table.column("document_key").unique().to_pylist() if key not in seen}
-        seen |= keys
-        for batch in table.to_batches(max_chunksize=2_000):
-            _insert_batch(
-                db,
-                [row for row in batch.to_pylist() if row["document_key"] in keys],
-                rows_of,
-                titles,
-                terms_only=terms_only,
-            )
+        for batch in schemas.read(part, schemas.CHUNK_CONTRACT, _WRITTEN).to_batches(max_chunksize=2_000):
+            _insert_batch(db, batch.to_pydict(), rows_of, titles, terms_only=terms_only)
     db.executemany("INSERT INTO run VALUES (?,?,?,?,?,?)", _runs(places, first))
     db.executemany(
         "INSERT INTO document VALUES (?,?,?,?,?)",
@@ -158,29 +150,38 @@ def _insert(
 
 def _insert_batch(
     db: sqlite3.Connection,
-    chunks: list[dict[str, object]],
+    chunks: dict[str, list[Any]],
     rows_of: dict[tuple[str, int], list[tuple[int, str]]],
     titles: dict[str, str],
     *,
     terms_only: bool,
 ) -> None:
-    stored: list[tuple[object, ...]] = []
+    """Write the rows of some chunks, given by column; a chunk of two versions has a row for each."""
+    stored: list[tuple[Any, ...]] = []
     terms: list[tuple[int, str, str, str]] = []
-    for chunk in chunks:
-        wanted = rows_of.get((chunk["document_key"], chunk["chunk_index"]))  # type: ignore[arg-type]
-        if not wanted:
-            continue
-        path = chunk["heading_path"]
-        assert isinstance(path, list)
-        heading = text.index_terms("\n".join(path))
-        body = text.index_terms(plain(f"{chunk['lead']}\n{chunk['text']}"))
-        shared = (
-            chunk["chunk_index"], chunk["start_byte"], chunk["end_byte"], chunk["start_line"], chunk["end_line"],
-            json.dumps(path, ensure_ascii=False), chunk["page"], chunk["token_count"], chunk["text_hash"], chunk["body_hash"],
-        )  # fmt: skip
-        for row, version_id in wanted:
-            stored.append((row, chunk["chunk_id"], version_id, *shared))
-            terms.append((row, titles[version_id], heading, body))
+    paths = [json.dumps(path, ensure_ascii=False) for path in chunks["heading_path"]]
+    columns = [chunks[name] for name in _CHUNK_COLUMNS]
+    for at, key in enumerate(zip(chunks["document_key"], chunks["chunk_index"], strict=True)):
+        for row, version_id in rows_of.pop(key, ()):
+            index, start, end, first, last, page, tokens, text_hash, body_hash = (column[at] for column in columns)
+            stored.append(
+                (
+                    row,
+                    chunks["chunk_id"][at],
+                    version_id,
+                    index,
+                    start,
+                    end,
+                    first,
+                    last,
+                    paths[at],
+                    page,
+                    tokens,
+                    text_hash,
+                    body_hash,
+                )
+            )
+            terms.append((row, titles[version_id], chunks["heading_terms"][at], chunks["body_terms"][at]))
     db.executemany(_INSERT_CHUNK, stored)
     db.executemany("INSERT INTO chunk_terms VALUES (?,?,?,?)", terms)
     if not terms_only:

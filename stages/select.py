@@ -52,14 +52,14 @@ def select_files(paths: Sequence[Path], *, apart_from: Path | None = None) -> Se
             mode = path.stat().st_mode
         except OSError as error:
             reason = "does not exist; check the name" if isinstance(error, FileNotFoundError) else _os_reason(error)
-            selection.rejected.append(RejectedFile(str(path), reason))
+            selection.rejected.append(RejectedFile(_shown(str(path)), reason))
             continue
         if stat.S_ISDIR(mode):
             before = len(selection.files) + len(selection.rejected)
             _select_folder(path, selection)
             if len(selection.files) + len(selection.rejected) == before:
                 selection.rejected.append(
-                    RejectedFile(str(path), "holds no .md or .txt file; name the folder that does")
+                    RejectedFile(_shown(str(path)), "holds no .md or .txt file; name the folder that does")
                 )
         else:
             _select_one(
@@ -74,11 +74,11 @@ def select_files(paths: Sequence[Path], *, apart_from: Path | None = None) -> Se
 def _select_one(file: Selected, mode: int, selection: Selection) -> None:
     if not stat.S_ISREG(mode):
         selection.rejected.append(
-            RejectedFile(str(file.path), "is not a regular file (a pipe, socket or device); give a text file")
+            RejectedFile(_shown(str(file.path)), "is not a regular file (a pipe, socket or device); give a text file")
         )
     elif file.path.suffix.lower() not in KINDS:
         selection.rejected.append(
-            RejectedFile(str(file.path), "is neither .md nor .txt; save it as one of these and import that")
+            RejectedFile(_shown(str(file.path)), "is neither .md nor .txt; save it as one of these and import that")
         )
     elif _has_odd_name(file.name):
         selection.rejected.append(
@@ -114,7 +114,7 @@ def _walk(folder: Path, selection: Selection) -> Iterator[Path]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        selection.rejected.append(RejectedFile(str(folder), _os_reason(error)))
+        selection.rejected.append(RejectedFile(_shown(str(folder)), _os_reason(error)))
         return
     for entry in entries:
         if entry.name.startswith("."):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import os
 import sqlite3
 import sys
 from collections.abc import Sequence
 
 from canonry.cli.parser import parse
-from canonry.errors import CanonryError
+from canonry.errors import CanonryError, UsageError
 
 INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code: 0 done, 1 failed, 2 wrong usage, 3 done but degraded, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     given = parse(arguments)
     try:
+        _check_unicode(given)
         code = given.run(given)
         sys.stdout.flush()
         return int(code or 0)
@@ -31,6 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (OSError, sqlite3.Error, MemoryError) as error:
         return _complain(f"{type(error).__name__}: {error}; run the command again with -vv to see where", 1, given)
+
+
+def _check_unicode(given: argparse.Namespace) -> None:
+    """Refuse arguments with bytes that are no text; file names have their own message."""
+    for name, value in vars(given).items():
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str) and any("\ud800" <= char <= "\udfff" for char in text):
+                raise UsageError(f"{name.rstrip('_')} {text!a} is not valid Unicode; type it again")
 
 
 def _complain(message: str, code: int, given: object) -> int:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from canonry import database
 from canonry.catalog import Catalog
 from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
+from canonry.files import room_for
 from canonry.layout import Layout
 from canonry.locking import writing
 
@@ -32,7 +36,7 @@ def import_paths(given: argparse.Namespace) -> int:
     choices = _choices(given)
     selection = select_files(given.paths, apart_from=given.data)
     started = time.perf_counter()
-    with writing(at):
+    with writing(at), _plain(at):
         bar = Bar(given)
         try:
             report = import_files(at, selection, choices, bar)
@@ -160,7 +164,7 @@ def reindex(given: argparse.Namespace) -> int:
         _set_embedder(at, given.embedder)
     if make_plan(at, full=given.full).is_empty:
         return _finish_reindex(given, None)
-    with writing(at):
+    with writing(at), _plain(at):
         plan = make_plan(at, full=given.full)
         if plan.is_empty:
             return _finish_reindex(given, None)
@@ -168,6 +172,13 @@ def reindex(given: argparse.Namespace) -> int:
             for reason in plan.reasons:
                 note(given, f"stale: {reason}")
         return _finish_reindex(given, _run(given, at, plan))
+
+
+@contextmanager
+def _plain(at: Layout) -> Iterator[None]:
+    """A full disk and a damaged database in one line."""
+    with room_for(at.root), database.plain_errors(at.root, "`canonry reindex --full` makes the derived files anew"):
+        yield
 
 
 def _set_embedder(at: Layout, spec: str) -> None:

@@ -12,6 +12,7 @@ from canonry import database
 from canonry.catalog import Catalog
 from canonry.cli.show import bold, chosen, confirm, dim, plural, print_json, printable, size, table
 from canonry.errors import IndexMissing, UsageError
+from canonry.files import read_stored
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.records import Source
@@ -66,7 +67,7 @@ def show_text(given: argparse.Namespace) -> None:
     at = chosen(given)
     source = Catalog.open(at.catalog).source(given.id)
     path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
-    text = path.read_bytes().decode("utf-8-sig")
+    text = read_stored(path).decode("utf-8-sig")
     if given.json:
         print_json(
             {
@@ -84,7 +85,7 @@ def show_chunks(given: argparse.Namespace) -> None:
     at = chosen(given)
     source = Catalog.open(at.catalog).source(given.id)
     path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
-    data = path.read_bytes()
+    data = read_stored(path)
     chunks = [_chunk_json(row, data) for row in _chunk_rows(at, source.version_id)]
     if given.json:
         print_json(chunks)

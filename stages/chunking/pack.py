@@ -108,7 +108,7 @@ class Packer:
             packed.append(pieces)
 
     def _finished(self, pieces: list[Piece], before: list[Piece] | None) -> list[Passage]:
-        """The passage of a chunk's pieces; `before` is the chunk before it, None when it is the first of its stretch."""
+        """The passage of one chunk; `before` is the chunk before it, None for the first of a stretch."""
         start, end, header = pieces[0].start, pieces[-1].end, pieces[0].header
         if not self._text[start:end].strip():
             return []
