@@ -99,7 +99,7 @@ def live_documents(catalog: Catalog, settings: Settings, as_of: str | None = Non
                 row.text_title,
                 place,
                 row.spoiler_level,
-            )  # fmt: skip
+            )
         )
     return tuple(sorted(documents, key=lambda document: document.order))
 
@@ -142,13 +142,10 @@ def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None
 def _document_reasons(missing: Sequence[Document], changed: Sequence[Document], gone: Sequence[str]) -> list[str]:
     reasons = []
     if missing:
-        reasons.append(
-            f"chunks: {_sources(len(missing))} not indexed yet ({_names([document.source_id for document in missing])})"
-        )
+        reasons.append(f"chunks: {_sources(len(missing))} not indexed yet ({_names([d.source_id for d in missing])})")
     if changed:
-        reasons.append(
-            f"chunks: {_sources(len(changed))} cut with other settings or by an older chunker ({_names([document.source_id for document in changed])})"
-        )
+        names = _names([d.source_id for d in changed])
+        reasons.append(f"chunks: {_sources(len(changed))} cut with other settings or by an older chunker ({names})")
     if gone:
         reasons.append(f"lexical index: {len(gone)} superseded or deleted versions to remove ({_names(gone)})")
     return reasons

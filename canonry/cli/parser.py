@@ -103,7 +103,8 @@ def _words(text: str) -> tuple[str, ...]:
 def _add_demo(commands: Any) -> None:
     _command(
         commands, "demo", lazily("demo", "run_demo"), "show the main job on a small campaign that comes with canonry",
-        "Import a copy of the campaign that comes with canonry into a temporary folder, index it, ask three questions\nand evaluate search by words against words and meaning. With --data DIR it is made there and stays.",
+        "Import a copy of the campaign that comes with canonry into a temporary folder, index it, ask three questions\n"
+        "and evaluate search by words against words and meaning. With --data DIR it is made there and stays.",
         campaign=False,
     )  # fmt: skip
 
@@ -129,7 +130,8 @@ def _add_campaign(commands: Any) -> None:
     show.add_argument("id")
     settings = _command(
         group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
-        "Show or change settings. Keys: embedder (minilm, static, none), mode (of a query that names none),\nmax_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens).", campaign=False,
+        "Show or change settings. Keys: embedder (minilm, static, none), mode (of a query that names none),\n"
+        "max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens).", campaign=False,
     )  # fmt: skip
     settings.add_argument("id")
     settings.add_argument(

@@ -79,7 +79,7 @@ def _parse(block: bytes) -> tuple[dict[str, object] | None, str | None]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 return None, "front matter is nested too deeply and was read as text: flatten it"
-        value = yaml.load(text, Loader=_Loader)
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except RecursionError:
         return None, "front matter is nested too deeply and was read as text: flatten it"
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:

@@ -50,23 +50,25 @@ def text_blocks(lines: Lines) -> list[Block]:
     """The blocks in order: headings and paragraphs only."""
     blocks: list[Block] = []
     numbered: list[int] = []  # indices of headings that are so by their number alone
+    underlined: list[int] = []
     line = 0
     while line < len(lines):
         if lines.is_blank(line):
             line += 1
             continue
-        line = _read_run(lines, line, blocks, numbered)
+        line = _read_run(lines, line, blocks, numbered, underlined)
     _drop_lists(blocks, numbered)
     _drop_contents(blocks)
-    return _nested_under_chapters(blocks, numbered)
+    return _nested_under_chapters(blocks, numbered, underlined)
 
 
-def _read_run(lines: Lines, first: int, blocks: list[Block], numbered: list[int]) -> int:
+def _read_run(lines: Lines, first: int, blocks: list[Block], numbered: list[int], underlined: list[int]) -> int:
     """Adds the blocks that begin at a non-blank line up to the next blank one; returns the line after them."""
     last = first
     while last < len(lines) and not lines.is_blank(last):
         last += 1
     if level := _underlined(lines, first, last):
+        underlined.append(len(blocks))
         blocks.append(_heading(lines, first, first + 2, level))
         return first + 2
     if last == first + 1:
@@ -190,11 +192,19 @@ def _drop_contents(blocks: list[Block]) -> None:
         begin = index
 
 
-def _nested_under_chapters(blocks: list[Block], numbered: list[int]) -> list[Block]:
-    """Puts headings by number below the named ones of the same document."""
-    by_number = set(numbered)
-    named = [block.level for index, block in enumerate(blocks) if block.kind == "heading" and index not in by_number]
-    base = max(named, default=0)
-    for index in by_number if base else ():
-        blocks[index] = replace(blocks[index], level=blocks[index].level + base)
+def _nested_under_chapters(blocks: list[Block], numbered: list[int], underlined: list[int]) -> list[Block]:
+    """Puts headings by number below all others, and underlined ones after the first chapter below the chapters."""
+    other = {*numbered, *underlined}
+    named = {index: block.level for index, block in enumerate(blocks) if block.kind == "heading" and index not in other}
+    base = max(named.values(), default=0)
+    for index in underlined if named else ():
+        if blocks[index].kind == "heading" and index > min(named):
+            blocks[index] = replace(blocks[index], level=blocks[index].level + base)
+    deepest = max(
+        (block.level for index, block in enumerate(blocks) if block.kind == "heading" and index not in numbered),
+        default=0,
+    )
+    for index in numbered if deepest else ():
+        if blocks[index].kind == "heading":
+            blocks[index] = replace(blocks[index], level=blocks[index].level + deepest)
     return blocks
