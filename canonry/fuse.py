@@ -18,7 +18,7 @@ Id = TypeVar("Id", bound=_Ordered)
 
 RRF_K = 10
 LEXICAL_WEIGHT = 1.0
-SEMANTIC_WEIGHT = 0.5
+SEMANTIC_WEIGHT = 0.25
 
 
 def rrf(

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from canonry.text import Query
+from canonry.text import FUNCTION_WORDS, Query
 
 CONTRACT = "canonry/lexical/1"
 APPLICATION_ID = 0x636C6578  # "clex"
 COLUMN_WEIGHTS = (1.0, 2.0, 1.0)  # title, heading, body in bm25()
-POSTINGS_BUDGET = 40_000  # rows that the words of one query may touch before its most common words are left out
+POSTINGS_BUDGET = 15_000  # rows that the words of one query may touch before its most common words are left out
 MOST_TERMS = 64  # of one query; the rarest are kept
 MOST_RANGES_APART = 8  # above this, one ranked pass over all of them is cheaper than a query a range
 
@@ -104,8 +104,11 @@ def match_expression(db: sqlite3.Connection, query: Query) -> str:
 
 
 def _affordable(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """The terms to match, rarest first, until together they touch the postings budget; at least the rarest."""
-    rows_of = dict.fromkeys(terms, 0)
+    """The terms to match, rarest first, until together they touch the postings budget; at least the rarest.
+
+    Function words are left out where anything else is asked for.
+    """
+    rows_of = dict.fromkeys([term for term in terms if term not in FUNCTION_WORDS] or terms, 0)
     ordered = list(rows_of)
     for at in range(0, len(ordered), 500):
         some = ordered[at : at + 500]

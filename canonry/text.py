@@ -160,5 +160,18 @@ def _query_terms(text: str) -> list[list[str]]:
 
 
 def same_text_form(text: str) -> str:
-    """The form in which two passages count as the same text: folded, white space and punctuation aside."""
-    return " ".join(re.findall(r"\w+", fold(text)))
+    """The form in which two passages count as the same text: folded, white space collapsed."""
+    return " ".join(fold(text).split())
+
+
+# Words that carry no subject in an English question. They are indexed, and asked for where there is nothing else.
+FUNCTION_WORDS = frozenset(
+    index_terms(
+        "a about above after again all also am an and any are as at be because been before being below between both but "
+        "by can could did do does doing down during each few for from further get got had has have having he her here "
+        "hers herself him himself his how i if in into is it its itself just me more most my myself no nor not of off on "
+        "once only or other our ours out over own same she should so some such than that the their theirs them then "
+        "there these they this those through to too under until up very was we were what when where which while who "
+        "whom whose why will with would you your yours"
+    ).split()
+)

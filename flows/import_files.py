@@ -11,7 +11,8 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from canonry.layout import Layout
 from canonry.records import Document, Draft, SourceFacts
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
+from flows.workers import FEWEST_CALLS, WORKERS, worker_pool
 from stages import chunk, classify, index_lexical, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.copy import copy_text
@@ -79,12 +81,14 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
     report = ImportReport(rejected=list(selection.rejected))
     catalog = Catalog.open(at.catalog, write=True)
     try:
-        run = _Import(at, catalog, choices, report)
+        batches = list(_batches(selection.files))
         done = 0
-        for batch in _batches(selection.files):
-            run.take(batch)
-            done += len(batch)
-            progress("import", done, len(selection.files))
+        with worker_pool() if len(batches) > FEWEST_CALLS else nullcontext() as pool:
+            run = _Import(at, catalog, choices, report, pool)
+            for batch in batches:
+                run.take(batch)
+                done += len(batch)
+                progress("import", done, len(selection.files))
     finally:
         remove_unknown_files(at, catalog)
         catalog.close()
@@ -105,8 +109,10 @@ def remove_unknown_files(at: Layout, catalog: Catalog) -> None:
 class _Import:
     """One run: what it knows of the campaign, and what became of each file."""
 
-    def __init__(self, at: Layout, catalog: Catalog, choices: Choices, report: ImportReport) -> None:
-        self._at, self._catalog, self._choices, self._report = at, catalog, choices, report
+    def __init__(
+        self, at: Layout, catalog: Catalog, choices: Choices, report: ImportReport, pool: ProcessPoolExecutor | None
+    ) -> None:
+        self._at, self._catalog, self._choices, self._report, self._pool = at, catalog, choices, report, pool
         self._settings = Settings.parse(catalog.settings())
         self._paths = catalog.by_path()
         self._contents = catalog.by_content()
@@ -196,8 +202,10 @@ class _Import:
         """Cut and index the drafts, then make them live in one commit, then drop what they supersede."""
         documents = [draft.document for _, draft in drafts]
         with self._timed("chunk"):
-            cut = chunk.chunk_documents(documents, self._at.files, self._at.chunks, self._settings.chunk)
-        refused = dict(cut.rejected)
+            reports = self._cut(documents)
+        counts = {key: count for report in reports for key, count in report.chunks.items()}
+        parts = [report.part for report in reports if report.part]
+        refused = dict(rejected for report in reports for rejected in report.rejected)
         for selected, draft in drafts:
             if draft.document.key in refused:
                 self._report.rejected.append(RejectedFile(selected.name, refused[draft.document.key]))
@@ -205,10 +213,10 @@ class _Import:
         if not kept:
             return
         try:
-            self._publish([draft for _, draft in kept], cut.part)
+            self._publish([draft for _, draft in kept], parts)
         except BaseException:
-            if cut.part:
-                cut.part.unlink(missing_ok=True)
+            for part in parts:
+                part.unlink(missing_ok=True)
             raise
         for selected, draft in kept:
             self._paths[draft.original_path] = (
@@ -217,7 +225,7 @@ class _Import:
                 int(draft.document.version_id.rpartition("@")[2]),
             )
             outcome = "new" if draft.is_new_source else "updated"
-            chunks = cut.chunks[draft.document.key]
+            chunks = counts[draft.document.key]
             self._report.imported.append(
                 Imported(selected.name, draft.document.source_id, outcome, draft.facts.class_, chunks)
             )
@@ -226,14 +234,23 @@ class _Import:
                     f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
                 )
 
-    def _publish(self, drafts: Sequence[Draft], part: Path | None) -> None:
+    def _cut(self, documents: Sequence[Document]) -> list[chunk.ChunkReport]:
+        """Chunks of a batch; a large one is shared among processes."""
+        share = -(-len(documents) // WORKERS)
+        shares = [documents[at : at + share] for at in range(0, len(documents), share)]
+        calls = [(part, self._at.files, self._at.chunks, self._settings.chunk) for part in shares]
+        if self._pool is None or len(calls) < WORKERS:
+            return [chunk.chunk_documents(*call) for call in calls]
+        return list(self._pool.map(chunk.chunk_documents, *zip(*calls, strict=True)))
+
+    def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path]) -> None:
         """Index the drafts, make them live in one commit, drop what they supersede: a reader sees one or the other."""
         documents = [draft.document for draft in drafts]
         store = self._at.lexical
         try:
             with self._timed("index lexical"):
                 if self._incremental:
-                    index_lexical.change([part] if part else [], documents, (), store, None)
+                    index_lexical.change(parts, documents, (), store, None)
             superseded = self._catalog.add(drafts, parser_version=validate.VERSION, chunking_version=chunk.VERSION)
         except BaseException:
             with suppress(Exception):  # the next run does it where even this fails

@@ -22,6 +22,7 @@ from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows.plan import Plan
+from flows.workers import FEWEST_CALLS, IN_PROCESSES, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
 T = TypeVar("T")
@@ -42,12 +43,16 @@ class Runner(Protocol):
 
 
 class InProcess:
-    """Here and now, one step after the other."""
+    """Here and now, one step after the other; many batches of a step that is Python alone are shared among processes."""
 
     def each(
         self, step: str, function: Callable[..., T], calls: Sequence[tuple[object, ...]], *, retries: int = 0
     ) -> Iterable[T]:
-        return (function(*call) for call in calls)
+        if step not in IN_PROCESSES or len(calls) < FEWEST_CALLS:
+            yield from (function(*call) for call in calls)
+            return
+        with worker_pool() as pool:
+            yield from pool.map(function, *zip(*calls, strict=True))
 
 
 class Progress(Protocol):

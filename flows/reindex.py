@@ -5,7 +5,6 @@ python -m flows.reindex DATA CAMPAIGN        or, on a schedule, the deployment i
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -27,12 +26,11 @@ from canonry.layout import Layout
 from canonry.locking import writing
 from flows.pipeline import Progress, Report, run_plan, silent
 from flows.plan import Plan, make_plan
+from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, worker_pool
 
 T = TypeVar("T")
-WORKERS = min(4, os.cpu_count() or 1)
 _THREADS: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=WORKERS)
 RETRY_DELAYS_S = [1.0, 5.0]
-IN_PROCESSES = {"chunk"}  # steps that are Python alone; the others let go of the interpreter or must have one owner
 
 
 class PrefectRunner:
@@ -48,7 +46,11 @@ class PrefectRunner:
     def each(
         self, step: str, function: Callable[..., T], calls: Sequence[tuple[object, ...]], *, retries: int = 0
     ) -> Iterable[T]:
-        work = _elsewhere(self._pool, function) if self._pool and step in IN_PROCESSES and len(calls) > 1 else function
+        work = (
+            _elsewhere(self._pool, function)
+            if self._pool and step in IN_PROCESSES and len(calls) >= FEWEST_CALLS
+            else function
+        )
         run: Any = task(
             name=step, retries=retries, retry_delay_seconds=RETRY_DELAYS_S[:retries] or None, persist_result=False
         )(work)
@@ -79,7 +81,7 @@ def reindex(
 def carry_out(at: Layout, plan: Plan, runner: str, progress: Progress = silent) -> Report:
     """Run a plan inside a flow and publish its counts as an artifact."""
     if runner == "process":
-        with ProcessPoolExecutor(WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with worker_pool() as pool:
             report = run_plan(at, plan, PrefectRunner(pool), progress)
     else:
         report = run_plan(at, plan, PrefectRunner(None), progress)

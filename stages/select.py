@@ -38,7 +38,8 @@ class Selection:
         if not self.ignored:
             return ""
         kinds = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in self.ignored.most_common(6))
-        return f"{self.ignored.total()} files of other types left out ({kinds}); canonry reads .md and .txt"
+        count = self.ignored.total()
+        return f"{count} file{'s' * (count != 1)} of other types left out ({kinds}); canonry reads .md and .txt"
 
 
 def select_files(paths: Sequence[Path], *, apart_from: Path | None = None) -> Selection:

@@ -23,7 +23,7 @@ _MARKS = (
 _FORMATS = (
     (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"%PDF", "a PDF"),
     (b"PK\x03\x04", "a zip archive (perhaps .docx or .epub)"), (b"\x1f\x8b", "a gzip archive"), (b"\x7fELF", "a program"),
-    (b"SQLite format 3", "a SQLite database"), (b"RIFF", "a media file"), (b"OggS", "a media file"), (b"MZ", "a program"),
+    (b"SQLite format 3\0", "a SQLite database"), (b"RIFF", "a media file"), (b"OggS", "a media file"), (b"MZ", "a program"),
 )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def _read(selected: Selected, limit: int) -> bytes:
 
 def _as_utf8(name: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
     for magic, what in _FORMATS:
-        if raw.startswith(magic):
+        if raw.startswith(magic) and (0 in raw or not magic.isalnum()):  # MZ and RIFF begin words too
             raise RejectedFile(name, f"is {what}, not text; convert it to .md or .txt first")
     marked = next((codec for mark, codec in _MARKS if raw.startswith(mark)), None)
     chosen = marked or ("utf-8" if encoding is None or _is_utf8(raw, encoding) else encoding)
