@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import NamedTuple
 
 from canonry import database
 from canonry.errors import DamagedData, NotFound, UsageError
 from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
+from canonry.text import fold
 
 APPLICATION_ID = 0x63616E72  # "canr"
 
@@ -68,7 +69,8 @@ _MIGRATIONS = (
         source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
         kind TEXT NOT NULL CHECK (kind IN ('tag', 'entity', 'spoiler_tag', 'allowed_role')),
         label TEXT NOT NULL CHECK (label <> ''),
-        PRIMARY KEY (source_id, kind, label)
+        folded TEXT NOT NULL, -- by canonry.text.fold: labels that differ in case alone are the same
+        PRIMARY KEY (source_id, kind, folded)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE knowledge_retrieval_record (
         record_id INTEGER PRIMARY KEY,
@@ -113,7 +115,9 @@ def now() -> str:
 def parse_instant(text: str) -> str:
     """A date or an instant as the catalog writes it; UTC where no zone is given, the end of the day for a date."""
     try:
-        instant = datetime.fromisoformat(f"{text}T23:59:59.999999" if len(text) == 10 else text)
+        instant = datetime.fromisoformat(text)
+        if len(text) <= 10 and "T" not in text:
+            instant = datetime.combine(instant.date(), time.max)
         instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(f"time {text!r} is not a date; write 2026-03-01 or 2026-03-01T18:00") from None
@@ -147,16 +151,24 @@ class Catalog:
                 f"`canonry campaign create {path.parent.name}` makes it, `canonry campaign list` shows what there is"
             )
         with database.plain_errors(path, "restore the campaign from an export, or check the data directory"):
-            catalog = cls(database.open_writer(path) if write else database.open_reader(path), path)
-            version = catalog._version()
-            if version != len(_MIGRATIONS) and write and 0 < version < len(_MIGRATIONS):
+            reader = cls(database.open_reader(path), path)
+            try:
+                version = reader._version()
+                if not 0 < version <= len(_MIGRATIONS) or (version < len(_MIGRATIONS) and not write):
+                    raise DamagedData(
+                        f"{path}: catalog version {version}, this canonry reads {len(_MIGRATIONS)}; "
+                        "install the canonry that wrote it"
+                    )
+            except BaseException:
+                reader.close()
+                raise
+            if not write:
+                return reader
+            reader.close()
+            catalog = cls(database.open_writer(path), path)
+            if version < len(_MIGRATIONS):
                 with database.transaction(catalog.connection) as db:
                     catalog._migrate(db)
-            elif version != len(_MIGRATIONS):
-                raise DamagedData(
-                    f"{path}: catalog version {version}, this canonry reads {len(_MIGRATIONS)}; "
-                    "install the canonry that wrote it, or run `canonry reindex` with this one to upgrade"
-                )
         return catalog
 
     def close(self) -> None:
@@ -293,7 +305,9 @@ class Catalog:
         db.execute("DELETE FROM source_label WHERE source_id = ?", (source_id,))
         for kind, name in _LABELS.items():
             for label in getattr(facts, name):
-                db.execute("INSERT OR IGNORE INTO source_label VALUES (?, ?, ?)", (source_id, kind, label))
+                db.execute(
+                    "INSERT OR IGNORE INTO source_label VALUES (?, ?, ?, ?)", (source_id, kind, label, fold(label))
+                )
 
     def edit(self, source_id: str, facts: SourceFacts, edited: Iterable[str]) -> None:
         """Replace what is said of a source, in force at the next query; a later import leaves the `edited` fields alone."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from canonry.errors import UsageError
 from canonry.lexical import Ranges
 from canonry.records import CLASSES
+from canonry.text import fold
 
 NARRATOR = "narrator"
 HIGHEST_LEVEL = 1_000_000
@@ -55,7 +56,7 @@ def predicate(scope: Scope) -> tuple[str, list[object]]:
     if scope.role != NARRATOR:
         clauses += ["s.visibility = 'normal'", "r.hidden = 0"]
     clauses.append(f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})")
-    values.append(scope.role)
+    values.append(fold(scope.role))
     if scope.as_of is None:
         clauses.append("v.valid_to IS NULL")
     else:
@@ -65,7 +66,7 @@ def predicate(scope: Scope) -> tuple[str, list[object]]:
         marks = ", ".join("?" * len(scope.forbid_tags))
         clauses.append(f"NOT {_labelled('spoiler_tag', len(scope.forbid_tags))}")
         clauses.append(f"NOT EXISTS (SELECT 1 FROM json_each(r.spoiler_tags) WHERE value IN ({marks}))")
-        values += [*scope.forbid_tags, *scope.forbid_tags]
+        values += [*map(fold, scope.forbid_tags), *map(fold, scope.forbid_tags)]
     for column, wanted in (
         ("s.class", scope.classes),
         ("s.source_type", scope.source_types),
@@ -77,13 +78,13 @@ def predicate(scope: Scope) -> tuple[str, list[object]]:
     for kind, wanted in (("tag", scope.tags), ("entity", scope.entities)):
         if wanted:
             clauses.append(_labelled(kind, len(wanted)))
-            values += wanted
+            values += map(fold, wanted)
     return " AND ".join(clauses), values
 
 
 def _labelled(kind: str, values: int = 0) -> str:
     """EXISTS over the labels of s of that kind; of any value, or of one of that many parameters."""
-    among = f" AND l.label IN ({', '.join('?' * values)})" if values else ""
+    among = f" AND l.folded IN ({', '.join('?' * values)})" if values else ""
     return f"EXISTS (SELECT 1 FROM cat.source_label l WHERE l.source_id = s.source_id AND l.kind = '{kind}'{among})"
 
 

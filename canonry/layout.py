@@ -19,9 +19,13 @@ _DEVICE_NAMES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", 
 TEMPORARY_PREFIX = ".tmp-"  # every file in the making; swept by the next writer
 
 
+def is_campaign_id(campaign: str) -> bool:
+    return bool(_CAMPAIGN_ID.match(campaign)) and campaign not in _DEVICE_NAMES
+
+
 def check_campaign_id(campaign: str) -> str:
     """The id itself, or a UsageError: it becomes a folder name on every system, so its characters are few."""
-    if not _CAMPAIGN_ID.match(campaign) or campaign in _DEVICE_NAMES:
+    if not is_campaign_id(campaign):
         raise UsageError(
             f"campaign id {campaign!r} is not usable: take 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit"
         )
@@ -103,4 +107,5 @@ class Layout:
 
 def list_campaigns(root: Path) -> list[str]:
     """Ids of the campaigns in a data directory, sorted; empty where there is none."""
-    return sorted(path.parent.name for path in (root / "raw").glob("*/catalog.sqlite"))
+    names = (path.parent.name for path in (root / "raw").glob("*/catalog.sqlite"))
+    return sorted(name for name in names if is_campaign_id(name))

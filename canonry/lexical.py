@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from canonry.text import FUNCTION_WORDS, Query
+from canonry.text import FUNCTION_WORDS, Query, is_unspaced
 
 CONTRACT = "canonry/lexical/1"
 APPLICATION_ID = 0x636C6578  # "clex"
@@ -97,7 +97,7 @@ def match_expression(db: sqlite3.Connection, query: Query) -> str:
         :MOST_TERMS
     ]
     alternatives += [f'"{prefix}"*' for prefix in query.prefixes]
-    phrases = [f'"{" ".join(phrase)}"' for phrase in query.phrases]
+    phrases = [f'"{" ".join(phrase)}"{"*" if is_unspaced(phrase[-1]) else ""}' for phrase in query.phrases]
     if not phrases:
         return " OR ".join(alternatives)
     return f"({' AND '.join(phrases)}) AND ({' OR '.join(phrases + alternatives)})"

@@ -49,8 +49,9 @@ class Scan:
             with path.open("rb") as file:
                 magic, header_line = file.read(len(MAGIC)), file.readline(65_536)
             header = json.loads(header_line) if magic == MAGIC else {}
-            if header.get("contract") != CONTRACT:
-                raise ValueError(f"contract {header.get('contract')}, expected {CONTRACT}")
+            found = header.get("contract") if isinstance(header, dict) else None
+            if found != CONTRACT:
+                raise ValueError(f"contract {found}, expected {CONTRACT}")
             count, dimensions, at = header["count"], header["dimensions"], header["offsets"]
             return cls(
                 header["generation"], header["build"], header["spec"], header["fingerprint"],
@@ -65,29 +66,44 @@ class Scan:
             raise DamagedData(f"{path}: {error}; `canonry reindex` writes it anew") from error
 
     def search(self, query: NDArray[np.float32], ranges: Ranges, limit: int) -> list[Hit]:
-        """The best `limit` rows inside the ranges by cosine (−1 to 1, best first, ties by row); ties at the end are all kept."""
-        scores, rows = self._scores(query, ranges, limit)
-        if not self.single and len(rows):
-            starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])
-            scores, rows = np.maximum.reduceat(scores, starts), rows[starts]
+        """The best `limit` rows inside the ranges by cosine (−1 to 1, best first, ties by row); ties at the end are all kept.
+
+        The last digits are computed in float64 and rounded, so that equal vectors score equal wherever they stand.
+        """
+        places = self._candidates(query, ranges, limit)
+        scores = np.round(self.vectors[places].astype(np.float64) @ query.astype(np.float64), 7)
+        scores, rows, _ = _by_row(scores, self.rows[places])
         if len(scores) > limit:
-            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            kept = np.flatnonzero(scores >= least)
+            kept = np.flatnonzero(scores >= _largest(scores, limit))
             scores, rows = scores[kept], rows[kept]
         order = np.lexsort((rows, -scores))
         return [Hit(int(rows[at]), float(scores[at])) for at in order]
 
-    def _scores(
-        self, query: NDArray[np.float32], ranges: Ranges, limit: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Cosine and row of every window inside the ranges; of a large matrix, of the nearest by bytes alone, rows ascending."""
+    def _candidates(self, query: NDArray[np.float32], ranges: Ranges, limit: int) -> NDArray[np.int64]:
+        """Positions of the windows that may be among the best rows, ascending: by bytes in a large scope, else by float32."""
         slices = self._slices(ranges)
-        size = sum(stop - start for start, stop in slices)
-        if self.bytes_ is None or size < INT8_FROM_ROWS:
-            scores = [self.vectors[start:stop] @ query for start, stop in slices]
-            return _joined(scores, np.float32), _joined([self.rows[start:stop] for start, stop in slices], np.int64)
-        near = self._nearest_by_bytes(query, slices, limit * RESCORED_PER_HIT)
-        return self.vectors[near] @ query, self.rows[near]
+        places: NDArray[np.int64] = _joined([np.arange(start, stop) for start, stop in slices], np.int64)
+        if len(places) <= limit:
+            return places
+        if self.bytes_ is not None and len(places) >= INT8_FROM_ROWS:
+            scores, wanted, slack = self._byte_scores(query, slices), limit * RESCORED_PER_HIT, 0.0
+        else:
+            scores, wanted, slack = _joined([self.vectors[a:b] @ query for a, b in slices], np.float32), limit, 1e-5
+        best, _, of_row = _by_row(scores, self.rows[places])
+        if len(best) <= wanted:
+            return places
+        near: NDArray[np.int64] = places[(best >= _largest(best, wanted) - slack)[of_row]]
+        return near
+
+    def _byte_scores(self, query: NDArray[np.float32], slices: list[tuple[int, int]]) -> NDArray[np.float32]:
+        """Dot products of the scaled bytes: in the order of the cosines, nearly."""
+        import simsimd
+
+        assert self.bytes_ is not None
+        small = to_bytes(query[None, :], float(np.abs(query).max()))
+        dots = [np.asarray(simsimd.cdist(small, self.bytes_[a:b], metric="dot"), np.float32)[0] for a, b in slices]
+        joined: NDArray[np.float32] = _joined(dots, np.float32)
+        return joined
 
     def _slices(self, ranges: Ranges) -> list[tuple[int, int]]:
         """Positions in the matrix of the rows in the ranges, as [start, stop) pairs without the empty ones."""
@@ -95,31 +111,25 @@ class Scan:
         lasts = np.searchsorted(self.rows, [last for _, last in ranges.pairs], side="right")
         return [(int(start), int(stop)) for start, stop in zip(firsts, lasts, strict=True) if stop > start]
 
-    def _nearest_by_bytes(
-        self, query: NDArray[np.float32], slices: list[tuple[int, int]], count: int
-    ) -> NDArray[np.int64]:
-        import simsimd
-
-        assert self.bytes_ is not None
-        small = to_bytes(query[None, :], float(np.abs(query).max()))
-        dots = [
-            np.asarray(simsimd.cdist(small, self.bytes_[start:stop], metric="dot"), dtype=np.float32)[0]
-            for start, stop in slices
-        ]
-        scores = _joined(dots, np.float32)
-        places = _joined([np.arange(start, stop) for start, stop in slices], np.int64)
-        if len(scores) <= count:
-            count = len(scores)
-        nearest: NDArray[np.int64] = np.sort(
-            places[np.argpartition(scores, len(scores) - count)[len(scores) - count :]]
-        )
-        return nearest
-
 
 def to_bytes(vectors: NDArray[np.float32], largest: float) -> NDArray[np.int8]:
     """Vectors as int8, all scaled by the same `largest` component, so that dot products keep their order nearly."""
     bytes_: NDArray[np.int8] = np.rint(vectors * (127.0 / max(largest, 1e-12))).clip(-127, 127).astype(np.int8)
     return bytes_
+
+
+def _by_row(scores: NDArray[Any], rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """(best score of each row, the rows, for each window the number of its row); `rows` ascending."""
+    first = np.r_[True, rows[1:] != rows[:-1]] if len(rows) else np.empty(0, bool)
+    starts = np.flatnonzero(first)
+    if len(starts) == len(rows):
+        return scores, rows, starts
+    return np.maximum.reduceat(scores, starts), rows[starts], np.cumsum(first) - 1
+
+
+def _largest(scores: NDArray[Any], count: int) -> float:
+    """The score of the place `count`, best first."""
+    return float(np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def _joined(parts: list[Any], kind: type[np.generic]) -> Any:

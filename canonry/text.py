@@ -38,6 +38,8 @@ _PUNCTUATION = str.maketrans({
 })  # fmt: skip
 _TYPOGRAPHY = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", " "), ("…", " "), ("‘", "'"), ("\u00a0", " "))
 _LATIN_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
+_ASCII_PUNCTUATION = {code: " " for code in range(128) if not chr(code).isalnum()}
+_NOT_A_WORD = re.compile(r"[\W_]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|「([^」]*)」|«([^»]*)»')
 
 
@@ -102,9 +104,9 @@ def index_terms(text: str) -> str:
 class Query:
     """What a person typed, as words: never syntax.
 
-    `phrases` were quoted and must occur. `terms` are OR-ed. `compounds` are written as one word (`half-orc`, `3.5`):
-    their parts are among the terms, and the whole is one more thing to match. `prefixes` are single characters of an
-    unspaced script, which any pair that begins with them answers.
+    `phrases` were quoted and must occur; a last single character of an unspaced script stands for every pair it
+    begins. `terms` are OR-ed. `compounds` are written as one word (`half-orc`, `3.5`): their parts are among the terms,
+    and the whole is one more thing to match. `prefixes` are single characters of an unspaced script.
     """
 
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -121,10 +123,11 @@ def parse_query(text: str) -> Query:
     phrases: list[tuple[str, ...]] = []
 
     def keep(match: re.Match[str]) -> str:
-        words = _query_terms(match.group(match.lastindex or 1))
-        flat = tuple(term for group in words for term in group)
-        if flat:
-            phrases.append(flat)
+        phrase = _phrase_terms(match.group(match.lastindex or 1))
+        if len(phrase) == 1 and is_unspaced(phrase[0]):
+            return f" {phrase[0]} "
+        if phrase:
+            phrases.append(phrase)
         return " "
 
     groups = _query_terms(_QUOTED.sub(keep, text))
@@ -132,13 +135,26 @@ def parse_query(text: str) -> Query:
     prefixes: dict[str, None] = {}
     compounds: dict[tuple[str, ...], None] = {}
     for group in groups:
-        if len(group) == 1 and len(group[0]) == 1 and re.match(f"[{_UNSPACED}]", group[0]):
+        if len(group) == 1 and is_unspaced(group[0]):
             prefixes[group[0]] = None
             continue
         terms.update(dict.fromkeys(group))
         if len(group) > 1:
             compounds[tuple(group)] = None
     return Query(tuple(dict.fromkeys(phrases)), tuple(terms), tuple(compounds), tuple(prefixes))
+
+
+def is_unspaced(term: str) -> bool:
+    """Whether a term is a single character of a script without spaces, which stands for every pair it begins."""
+    return len(term) == 1 and bool(_ANY_UNSPACED.match(term))
+
+
+def _phrase_terms(text: str) -> tuple[str, ...]:
+    """The terms of a phrase as they stand in the index, where its last run may go on."""
+    terms = index_terms(text).split()
+    if len(terms) > 1 and is_unspaced(terms[-1]) and len(terms[-2]) == 2 and terms[-2][-1] == terms[-1]:
+        terms.pop()
+    return tuple(terms)
 
 
 def _query_terms(text: str) -> list[list[str]]:
@@ -160,8 +176,11 @@ def _query_terms(text: str) -> list[list[str]]:
 
 
 def same_text_form(text: str) -> str:
-    """The form in which two passages count as the same text: folded, white space collapsed."""
-    return " ".join(fold(text).split())
+    """The form in which two passages count as the same text: folded, white space and punctuation aside."""
+    folded = fold(text)
+    if folded.isascii():
+        return " ".join(folded.translate(_ASCII_PUNCTUATION).split())
+    return " ".join(_NOT_A_WORD.sub(" ", folded).split())
 
 
 # Words that carry no subject in an English question. They are indexed, and asked for where there is nothing else.

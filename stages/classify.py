@@ -12,14 +12,15 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from canonry.eligibility import HIGHEST_LEVEL
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
-from stages.chunking.front_matter import FrontMatter
+from stages.chunking.front_matter import MAX_BLOCK_BYTES, FrontMatter
 from stages.select import FOLDER_RULES
 
 VERSION = "1"
@@ -33,6 +34,9 @@ _KNOWN = {"class", "type", "spoiler", "spoiler_level", "always_include", "order"
     "source_type",
 }
 _SECRECY = {"visibility", "spoiler", "spoiler_level", "spoiler_tags", "allowed_roles"}
+_SECTIONS = {"defaults": dict, "files": list, "headings": list}
+_HEADING_KEYS = {"match", "files", "spoiler", "spoiler_level", "spoiler_tags", "visibility"}
+_BLOCK_END = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
 _SECRECY_LINE = re.compile(rb"^\s*(visibility|spoiler|spoiler_level|spoiler_tags|allowed_roles)\s*:", re.MULTILINE)
 
 
@@ -55,15 +59,19 @@ def read_folder_rules(folder: Path) -> FolderRules:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}; correct it and import again") from error
     try:
-        for section in stated:
-            if section not in ("defaults", "files", "headings"):
+        for section, value in stated.items():
+            if section not in _SECTIONS:
                 raise UsageError(f"section [{section}] is unknown; there are [defaults], [[files]] and [[headings]]")
+            if not isinstance(value, _SECTIONS[section]):
+                raise UsageError(
+                    f"{section} is no section; write [defaults], [[files]] or [[headings]] above its lines"
+                )
         files = tuple(
             (str(_needed(rule, "match")), {key: rule[key] for key in rule if key != "match"})
             for rule in stated.get("files", ())
         )
         for rule in (stated.get("defaults", {}), *(rule for _, rule in files)):
-            parse_facts(rule)
+            parse_facts(rule, order=0)  # by-order takes each file's own order; what it is does not matter here
         return FolderRules(
             stated.get("defaults", {}), files, tuple(_heading_rule(rule) for rule in stated.get("headings", ()))
         )
@@ -75,14 +83,14 @@ def classify(
     name: str, rules: FolderRules, front: FrontMatter, options: Mapping[str, object], data: bytes = b""
 ) -> tuple[SourceFacts, tuple[HeadingRule, ...], list[str]]:
     """(facts, heading rules, warnings) of the file called `name`; RejectedFile where a statement cannot be read."""
-    stated = [dict(rules.defaults)]
-    stated += [dict(rule) for pattern, rule in rules.files if matches(name, pattern)]
-    if front.warning and _SECRECY_LINE.search(data[:4096].partition(b"\n\n")[0]):
+    stated = [*_plainly(rules.defaults)]
+    stated += [part for pattern, rule in rules.files if matches(name, pattern) for part in _plainly(rule)]
+    if front.warning and _SECRECY_LINE.search(_block(data)):
         raise RejectedFile(
             name, f"{front.warning}; it names a secret, so it is not imported as open text: correct the block"
         )
     fields, warnings = _without_foreign(front.fields)
-    stated += [fields, {key: value for key, value in options.items() if value is not None}]
+    stated += [*_plainly(fields), {key: value for key, value in options.items() if value is not None}]
     order = next((statement["order"] for statement in reversed(stated) if "order" in statement), None)
     facts = SourceFacts(title=Path(name).stem)
     extra: dict[str, object] = {}
@@ -96,6 +104,26 @@ def classify(
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
+
+
+def _plainly(statement: Mapping[str, object]) -> list[dict[str, object]]:
+    """The statement, and after it its secrecy keys that are written otherwise (`Visibility`, `spoiler-level`)."""
+    plain, otherwise = {}, {}
+    for key, value in statement.items():
+        meant = re.sub(r"[\s-]+", "_", key.strip().lower())
+        if meant != key and meant in _SECRECY:
+            otherwise[meant] = value
+        else:
+            plain[key] = value
+    return [plain, otherwise] if otherwise else [plain]
+
+
+def _block(data: bytes) -> bytes:
+    """The front-matter block of a file that has one which could not be read: to its closing line, else to a blank line."""
+    head = data[: MAX_BLOCK_BYTES + 8]
+    first_line_end = head.find(b"\n") + 1
+    closing = _BLOCK_END.search(head, first_line_end)
+    return head[: closing.start()] if closing else head.partition(b"\n\n")[0]
 
 
 def _without_foreign(fields: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -118,7 +146,13 @@ def _without_foreign(fields: Mapping[str, object]) -> tuple[dict[str, object], l
 
 def matches(name: str, pattern: str) -> bool:
     """Whether a relative path matches a glob; `**/` also matches nothing, `*` alone matches across folders."""
-    return fnmatchcase(name, pattern) or (pattern.startswith("**/") and fnmatchcase(name, pattern[3:]))
+    return _glob(pattern).fullmatch(name) is not None
+
+
+@cache
+def _glob(pattern: str) -> re.Pattern[str]:
+    pieces = (translate(piece)[4:-3] for piece in pattern.split("**/"))  # without (?s: and )\Z
+    return re.compile("(?:.*/)?".join(pieces), re.DOTALL)
 
 
 def parse_facts(statement: Mapping[str, object], *, order: object = None) -> dict[str, object]:
@@ -179,22 +213,26 @@ def _combined(facts: SourceFacts, later: Mapping[str, object]) -> SourceFacts:
         if name in changes:
             changes[name] = tuple(dict.fromkeys((*getattr(facts, name), *_strings(changes[name]))))
     if "allowed_roles" in changes and facts.allowed_roles:
-        both = tuple(role for role in facts.allowed_roles if role in _strings(changes["allowed_roles"]))
-        changes["allowed_roles"] = both or ("nobody",)
+        named = _strings(changes["allowed_roles"]) or facts.allowed_roles  # an empty list allows every role
+        changes["allowed_roles"] = tuple(role for role in facts.allowed_roles if role in named) or ("nobody",)
     return replace(facts, **changes)  # type: ignore[arg-type]
 
 
 def _heading_rule(rule: Mapping[str, object]) -> tuple[str, HeadingRule]:
+    pattern = str(_needed(rule, "match"))
     stated = parse_facts({key: value for key, value in rule.items() if key not in ("match", "files")})
-    unknown = set(stated) - {"spoiler_level", "spoiler_tags", "visibility"}
-    if unknown or not stated:
-        raise UsageError("a [[headings]] rule sets spoiler_level, spoiler_tags or visibility, and nothing else")
+    if unknown := rule.keys() - _HEADING_KEYS:
+        raise UsageError(
+            f"a [[headings]] rule sets spoiler_level, spoiler_tags or visibility, and not {', '.join(sorted(unknown))}"
+        )
+    if not stated:
+        raise UsageError("a [[headings]] rule that sets nothing; give it spoiler_level, spoiler_tags or visibility")
     marks = Marks(
         _int_of(stated.get("spoiler_level", 0)),
         tuple(sorted(set(_strings(stated.get("spoiler_tags", ()))))),
         stated.get("visibility") == "hidden",
     )
-    return str(rule.get("files", "**")), HeadingRule(str(_needed(rule, "match")), marks)
+    return str(rule.get("files", "**")), HeadingRule(pattern, marks)
 
 
 def _needed(rule: Mapping[str, object], key: str) -> object:

@@ -93,7 +93,7 @@ def _clustered(parts: Sequence[Path], documents: Sequence[Document]) -> list[_Pl
         owners.setdefault(document.key, []).append(document)
     places: list[_Place] = []
     for key, index, level, tags, hidden in _tuples(parts, _KEYS):
-        marks = (int(level), json.dumps(sorted(tags), ensure_ascii=False), int(hidden))
+        marks = (int(level), json.dumps(sorted(map(text.fold, tags)), ensure_ascii=False), int(hidden))
         for document in owners.get(key, ()):
             places.append(
                 _Place(
