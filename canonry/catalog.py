@@ -290,10 +290,30 @@ class Catalog:
                 (instant, source_id),
             )
         self._write_facts(db, source_id, facts, instant)
-        db.execute(
-            "UPDATE knowledge_source SET heading_rules = ? WHERE source_id = ?", (draft.heading_rules_json, source_id)
-        )
+        self._write_statement(db, source_id, draft.heading_rules_json, draft.stated)
         return superseded
+
+    def _write_statement(
+        self, db: sqlite3.Connection, source_id: str, heading_rules: str, edited: Iterable[str]
+    ) -> None:
+        names = json.dumps(sorted({*self.edited(source_id), *edited}))
+        db.execute(
+            "UPDATE knowledge_source SET heading_rules = ?, edited = ? WHERE source_id = ?",
+            (heading_rules, names, source_id),
+        )
+
+    def restate(self, source_id: str, facts: SourceFacts, heading_rules: str, stated: Iterable[str]) -> None:
+        """What a new import says of an unchanged file; with other heading rules it will be cut anew."""
+        with database.transaction(self.connection) as db:
+            self._write_facts(db, source_id, facts, now())
+            self._write_statement(db, source_id, heading_rules, stated)
+            self._advance(db)
+
+    def heading_rules(self, source_id: str) -> str:
+        row = self.connection.execute(
+            "SELECT heading_rules FROM knowledge_source WHERE source_id = ?", (source_id,)
+        ).fetchone()
+        return str(row[0])
 
     def _write_facts(self, db: sqlite3.Connection, source_id: str, facts: SourceFacts, instant: str) -> None:
         assignments = ", ".join(f"{column} = ?" for column in _EDITABLE.values())
@@ -349,15 +369,17 @@ class Catalog:
 
     # versions
 
-    def live_versions(self, as_of: str | None = None) -> list[VersionRow]:
-        """One a source: the versions that are live, or were at an instant."""
-        when = (
-            "v.valid_to IS NULL" if as_of is None else "v.valid_from <= ?1 AND (v.valid_to IS NULL OR v.valid_to > ?1)"
-        )
+    def live_versions(self, as_of: str | None = None, *, every: bool = False) -> list[VersionRow]:
+        """The versions that are live, or were at an instant, one a source; or every version there is."""
+        when, values = "v.valid_to IS NULL", ()  # type: tuple[str, tuple[str, ...]]
+        if as_of is not None:
+            when, values = "v.valid_from <= ?1 AND (v.valid_to IS NULL OR v.valid_to > ?1)", (as_of,)
+        if every:
+            when, values = "1", ()
         rows = self.connection.execute(
             "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, "
             f"s.spoiler_level FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE {when}",
-            () if as_of is None else (as_of,),
+            values,
         )
         return [VersionRow(*row) for row in rows]
 

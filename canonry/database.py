@@ -20,6 +20,7 @@ def open_writer(path: Path, *, synchronous: str = "FULL") -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted leaves no trace in free pages
     return connection
 
 

@@ -137,3 +137,6 @@ class Draft:
     original_hash: str  # of the bytes as they lay in the file; differs from content_hash where text was converted
     heading_rules_json: str
     is_new_source: bool
+    stated: tuple[
+        str, ...
+    ] = ()  # fields of `facts` that the user stated for this import; later imports leave them alone

@@ -21,7 +21,7 @@ from canonry.config import Settings
 from canonry.errors import CanonryError, RejectedFile
 from canonry.files import sync_folder
 from canonry.layout import Layout
-from canonry.records import Document, Draft, SourceFacts
+from canonry.records import Document, Draft, HeadingRule, SourceFacts
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
 from flows.workers import FEWEST_CALLS, WORKERS, worker_pool
@@ -117,6 +117,8 @@ class _Import:
         self._paths = catalog.by_path()
         self._contents = catalog.by_content()
         self._sources = {row[1] for row in catalog.live_versions()}
+        self._known_facts = {source.source_id: source.facts for source in catalog.sources()}
+        self._stated = tuple(classify.parse_facts(choices.options))
         self._rules: dict[Path, classify.FolderRules] = {}
         state = read_index(at)
         in_step = int(state.meta.get("catalog_sequence", 0)) == catalog.sequence()
@@ -147,43 +149,48 @@ class _Import:
         path = str(selected.path.resolve())
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
-            self._restate(known[0])
+            self._restate(selected, known[0], valid)
             self._keep(selected, known[0], "unchanged")
             return None
-        twin = self._contents.get(valid.original_hash)
+        twin = self._contents.get(valid.original_hash) or self._contents.get(hashlib.sha256(valid.data).hexdigest())
         if twin and not known and self._decide(selected.name, twin) == "reuse":
+            self._state_options(twin)
             self._keep(selected, twin, "reused")
             return None
+        facts, rules, front = self._classify(selected, valid)
+        if known:
+            facts = self._after_edits(known[0], facts)
+        with self._timed("copy"):
+            copied = copy_text(valid.data, self._at.files)
+        with self._timed("hash"):
+            content_hash, _ = hash_file(copied, valid.kind)
+        source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
+        document = Document(
+            chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
+            content_hash, valid.kind, rules, _text_title(front, selected), _place(facts, source_id), facts.spoiler_level,
+        )  # fmt: skip
+        self._contents[content_hash] = self._contents[valid.original_hash] = source_id
+        return Draft(
+            document, facts, selected.name, path, len(valid.data), valid.encoding, valid.original_hash, dump_heading_rules(rules),
+            known is None, self._stated,
+        )  # fmt: skip
+
+    def _classify(
+        self, selected: Selected, valid: validate.Validated
+    ) -> tuple[SourceFacts, tuple[HeadingRule, ...], Mapping[str, object]]:
+        """What the folder, the file and the options say of a file; its front matter."""
         with self._timed("classify"):
             front = read_front_matter(valid.data)
             facts, rules, warnings = classify.classify(
                 selected.name, self._folder_rules(selected), front, self._choices.options, valid.data
             )
-        with self._timed("copy"):
-            copied = copy_text(valid.data, self._at.files)
-        with self._timed("hash"):
-            content_hash, _ = hash_file(copied, valid.kind)
         self._report.warnings += [f"{selected.name}: {warning}" for warning in warnings]
-        if known:
-            current = self._catalog.sources(where="s.source_id = ?", parameters=(known[0],))[0]
-            facts = classify.after_edits(facts, current.facts, self._catalog.edited(known[0]))
-        source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
-        document = Document(
-            chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
-            content_hash, valid.kind, rules, _text_title(front.fields, selected), _place(facts, source_id), facts.spoiler_level,
-        )  # fmt: skip
-        self._contents[content_hash] = self._contents[valid.original_hash] = source_id
-        return Draft(
-            document,
-            facts,
-            selected.name,
-            path,
-            len(valid.data),
-            valid.encoding,
-            valid.original_hash,
-            dump_heading_rules(rules),
-            known is None,
-        )
+        return facts, rules, front.fields
+
+    def _after_edits(self, source_id: str, facts: SourceFacts) -> SourceFacts:
+        """What is said of a known source now: what the user stated or edited before stays, unless stated anew."""
+        edited = [name for name in self._catalog.edited(source_id) if name not in self._stated]
+        return classify.after_edits(facts, self._known_facts[source_id], edited)
 
     def _decide(self, name: str, twin: str) -> str:
         choice = self._choices.decide(name, twin)
@@ -260,19 +267,26 @@ class _Import:
             if self._incremental:
                 index_lexical.change((), (), superseded, store, self._catalog.sequence())
 
-    def _restate(self, source_id: str) -> None:
-        """Options of this import hold for an unchanged file too."""
-        if self._choices.options:
-            current = self._catalog.sources(where="s.source_id = ?", parameters=(source_id,))[0].facts
-            stated = classify.with_options(current, self._choices.options)
-            if stated != current:
-                self._catalog.edit(source_id, stated, ())
+    def _restate(self, selected: Selected, source_id: str, valid: validate.Validated) -> None:
+        """The folder's rules and the options may say something new of an unchanged file."""
+        facts, rules, _ = self._classify(selected, valid)
+        facts = self._after_edits(source_id, facts)
+        rules_json = dump_heading_rules(rules)
+        same = classify.in_order(facts) == classify.in_order(self._known_facts[source_id])
+        if not same or rules_json != self._catalog.heading_rules(source_id):
+            self._catalog.restate(source_id, facts, rules_json, self._stated)
+            self._known_facts[source_id] = facts
+
+    def _state_options(self, source_id: str) -> None:
+        """Options of this import hold for the source that is reused."""
+        if self._stated and source_id in self._known_facts:
+            facts = classify.with_options(self._known_facts[source_id], self._choices.options)
+            self._catalog.edit(source_id, facts, self._stated)
+            self._known_facts[source_id] = facts
 
     def _keep(self, selected: Selected, source_id: str, outcome: str) -> None:
-        source = self._catalog.sources(where="s.source_id = ?", parameters=(source_id,))
-        self._report.imported.append(
-            Imported(selected.name, source_id, outcome, source[0].facts.class_ if source else "", 0)
-        )
+        facts = self._known_facts.get(source_id)
+        self._report.imported.append(Imported(selected.name, source_id, outcome, facts.class_ if facts else "", 0))
 
     def _folder_rules(self, selected: Selected) -> classify.FolderRules:
         if selected.folder is None:

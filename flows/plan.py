@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from canonry import database
-from canonry.catalog import Catalog, load_heading_rules
+from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.layout import Layout
@@ -83,8 +83,17 @@ def _count(db: sqlite3.Connection, after: int) -> int:
 
 def live_documents(catalog: Catalog, settings: Settings, as_of: str | None = None) -> tuple[Document, ...]:
     """Every version that is live, or was at an instant, as the chunk stage needs it, in the order of the campaign."""
+    return _documents(catalog.live_versions(as_of), settings)
+
+
+def all_documents(catalog: Catalog, settings: Settings) -> tuple[Document, ...]:
+    """Every version there is, superseded ones too."""
+    return _documents(catalog.live_versions(every=True), settings)
+
+
+def _documents(rows: Sequence[VersionRow], settings: Settings) -> tuple[Document, ...]:
     documents = []
-    for row in catalog.live_versions(as_of):
+    for row in rows:
         rules = load_heading_rules(row.heading_rules) if row.heading_rules != "[]" else ()
         kind = KINDS[row.mime_type]
         place = (row.reading_order if row.reading_order is not None else UNORDERED, row.source_id)

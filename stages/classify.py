@@ -20,6 +20,7 @@ from typing import Any
 from canonry.eligibility import HIGHEST_LEVEL
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
+from canonry.text import fold
 from stages.chunking.front_matter import MAX_BLOCK_BYTES, FrontMatter
 from stages.select import FOLDER_RULES
 
@@ -195,6 +196,12 @@ _STRICTER = ("visibility", "spoiler_level", "spoiler_tags", "allowed_roles")
 def _stricter(imported: SourceFacts, kept: Mapping[str, object]) -> dict[str, Any]:
     combined = _combined(imported, {name: value for name, value in kept.items() if name in _STRICTER})
     return {name: getattr(combined, name) for name in _STRICTER}
+
+
+def in_order(facts: SourceFacts) -> SourceFacts:
+    """Facts with their labels sorted: two statements in another order are the same."""
+    labels: dict[str, Any] = {name: tuple(sorted(getattr(facts, name), key=fold)) for name in _LISTS}
+    return replace(facts, **labels)
 
 
 def with_options(facts: SourceFacts, options: Mapping[str, object]) -> SourceFacts:

@@ -287,6 +287,12 @@ class _writer:  # noqa: N801 - a context manager that reads as a verb
             self._db.close()
 
 
+def compact(store: Path) -> None:
+    """Merge the full-text segments, so that no deleted word stays in one, and empty the log."""
+    with _writer(store) as db:
+        db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
+
+
 def is_current(store: Path) -> bool:
     """Whether the store can be opened and is of this contract and tokenizer. False where there is none."""
     if not store.exists():

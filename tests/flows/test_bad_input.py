@@ -68,7 +68,7 @@ def import_(run_cli: Cli, at: Layout, *arguments: str | Path) -> tuple[int, list
 def the_line(lines: list[str], about: str) -> str:
     """The one line about something."""
     found = [line for line in lines if about in line]
-    assert len(found) == 1, lines
+    assert len(found) == 1, "\n".join(lines)
     return found[0]
 
 
@@ -138,8 +138,7 @@ def test_an_empty_folder_is_said_to_hold_nothing(at: Layout, tmp_path: Path, run
     (tmp_path / "hollow").mkdir()
     code, lines = import_(run_cli, at, tmp_path / "hollow")
     assert code == 1
-    assert len(lines) == 1
-    assert "hollow" in lines[0]
+    assert "holds no .md or .txt file" in the_line(lines, "hollow")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -312,7 +311,7 @@ def test_no_campaign_action_makes_a_campaign_that_was_not_there(tmp_path: Path, 
 AS_ANYBODY = """
 import os, sys
 import canonry.cli.indexing, canonry.cli.asking, canonry.cli.campaigns, canonry.cli.sources, canonry.cli.show
-import flows.import_files, flows.removal, filelock, duckdb, stages.classify, encodings.idna
+import flows.import_files, flows.removal, filelock, duckdb, pyarrow.compute, stages.classify, encodings.idna
 from canonry.cli import main
 if os.geteuid() == 0:
     os.setegid(65534)
@@ -449,7 +448,7 @@ def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_half_imported(at: L
         ("query", "--as-of", "\udcff", "barley"), ("query", "--role", "npc:\udcff", "barley"), ("query", "--source", "\udcff", "barley"),
         ("import", "\udcff.md"), ("query", "--spoiler-level", "99999999999999999999", "barley"),
         ("query", "--as-of", "0001-01-01T00:00+14:00", "barley"), ("query", "--limit", "99999999999999999999", "barley"),
-        ("query", "barley " * 20_000), ("import", "--encoding", "undefined", "."), ("import", "--encoding", "idna", "."),
+        ("query", "barley " * 15_000), ("import", "--encoding", "undefined", "."), ("import", "--encoding", "idna", "."),
         ("import", "--encoding", "\udcff", "."), ("import", "--tags", "\udcff", "."), ("import", "x" * 5_000),
     ],
     ids=lambda arguments: repr(" ".join(arguments))[:60],

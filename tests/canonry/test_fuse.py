@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.fuse import convex, rrf
+
+LEGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), min_size=1, max_size=3)
+
+
+def test_rank_fusion_adds_weight_over_k_plus_rank() -> None:
+    fused = rrf([["a", "b"], ["b", "c"]], k=10, weights=[1.0, 0.5])
+    assert fused == [("b", 1 / 12 + 0.5 / 11), ("a", 1 / 11), ("c", 0.5 / 12)]
+
+
+def test_rank_fusion_without_weights_counts_every_leg_the_same() -> None:
+    assert rrf([["a"], ["b"]], k=60) == [("a", 1 / 61), ("b", 1 / 61)]
+
+
+@pytest.mark.parametrize("legs", [[], [[]], [[], []]], ids=["no leg", "an empty leg", "two empty legs"])
+def test_nothing_fuses_to_nothing(legs: list[list[str]]) -> None:
+    assert rrf(legs) == []
+
+
+def test_weights_must_be_one_a_leg() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        rrf([["a"], ["b"]], weights=[1.0])
+
+
+@given(LEGS)
+def test_the_order_of_the_legs_does_not_matter(legs: list[list[str]]) -> None:
+    assert [item for item, _ in rrf(legs)] == [item for item, _ in rrf(legs[::-1])]
+
+
+@given(LEGS)
+def test_the_best_come_first_and_equal_scores_by_id(legs: list[list[str]]) -> None:
+    fused = rrf(legs)
+    assert fused == sorted(fused, key=lambda pair: (-pair[1], pair[0]))
+    assert {item for item, _ in fused} == {item for leg in legs for item in leg}
+
+
+def test_convex_mixes_min_max_normalised_scores() -> None:
+    lexical, semantic = {"a": 10.0, "b": 5.0, "c": 0.0}, {"b": 0.9, "c": 0.5, "d": 0.1}
+    fused = dict(convex([lexical, semantic], alpha=0.25))
+    assert fused == pytest.approx({"a": 0.75, "b": 0.75 * 0.5 + 0.25, "c": 0.25 * 0.5, "d": 0.0})
+
+
+def test_convex_orders_ties_by_id() -> None:
+    assert [item for item, _ in convex([{"b": 1.0, "a": 1.0}, {}], alpha=0.5)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("alpha", "first"), [(0.0, "a"), (1.0, "b")], ids=["words alone", "meaning alone"])
+def test_alpha_says_which_leg_decides(alpha: float, first: str) -> None:
+    assert convex([{"a": 2.0, "b": 1.0}, {"a": 0.1, "b": 0.2}], alpha=alpha)[0][0] == first
+
+
+def test_one_hit_alone_counts_as_the_best_of_its_leg() -> None:
+    assert convex([{"a": 0.001}, {}], alpha=0.5) == [("a", 0.5)]
