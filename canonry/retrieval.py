@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from canonry import fuse, lexical
 from canonry.errors import DamagedData, UsageError
 from canonry.lexical import Hit, Ranges
-from canonry.text import Query, index_terms
+from canonry.text import FUNCTION_WORDS, Query, is_unspaced, parse_query
 
 if TYPE_CHECKING:
     from canonry.layout import Layout
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = 100  # of each leg; fixed, so that a smaller limit is the beginning of a larger one
 LARGEST_LIMIT = 1_000
+_EDGES = "\"'“”‘’.,;:!?()[]{}*^-。，、！？「」"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ class Assembler:
     ) -> None:
         self._db = db
         self._at = at
-        self._query_text = query_text
+        self._asked_words = _asked_words(query_text)
         self._explain = explain
         self._places = {leg.name: {hit.row: (rank, hit.score) for rank, hit in enumerate(leg.hits, 1)} for leg in legs}
         self._weights = {leg.name: leg.weight for leg in legs}
@@ -276,20 +277,15 @@ class Assembler:
         return reasons
 
     def _matched_words(self, row: int) -> list[str]:
-        """The words of the question, as written, that the row holds, each once."""
+        """The words of the question, as written, that were asked for and that the row holds, each once."""
         stored = self._db.execute("SELECT title, heading, body FROM chunk_terms WHERE row = ?", (row,)).fetchone()
         terms = set(" ".join(stored).split())
         singles = {term[0] for term in terms}
-        written = dict.fromkeys(word.strip("\"'“”‘’.,;:!?()[]{}*^-。，、！？「」") for word in self._query_text.split())
-        return [
-            word
-            for word in written
-            if word
-            and (
-                terms.intersection(index_terms(word).split()[: max(1, len(word) - 1)])
-                or (len(word) == 1 and word in singles)
-            )
-        ]
+        matched: list[str] = []
+        for word, asked in self._asked_words.items():
+            if terms.intersection(asked) or (is_unspaced(word) and word in singles):
+                matched.append(word)
+        return matched
 
     def _components(self, places: Mapping[str, tuple[int, float] | None], score: float) -> dict[str, object]:
         legs: dict[str, object] = {}
@@ -299,6 +295,18 @@ class Assembler:
                 share = self._weights[name] / (fuse.RRF_K + place[0])
             legs[name] = None if place is None else {"rank": place[0], "score": place[1], "share": share}
         return {"legs": legs, "fusion": f"rrf k={fuse.RRF_K}" if len(places) > 1 else None, "fused_score": score}
+
+
+def _asked_words(text: str) -> dict[str, list[str]]:
+    """Each word of a question as written, with the terms it asks for; function words only where there is nothing else."""
+    words = {}
+    for written in text.split():
+        query = parse_query(written)
+        asked = [*query.terms, *query.prefixes, *(term for phrase in query.phrases for term in phrase)]
+        if asked:
+            words[written.strip(_EDGES) or written] = asked
+    subjects = {word: asked for word, asked in words.items() if not FUNCTION_WORDS.issuperset(asked)}
+    return subjects or words
 
 
 def _int(facts: Mapping[str, object], name: str) -> int:

@@ -57,7 +57,7 @@ def measure(results: Sequence[Result], places: Mapping[str, Sequence[Place]]) ->
     times = sorted(result.milliseconds for result in results) or [0.0]
     hopeless = [result for result in results if not places.get(result.query_id)]
     return Figures(
-        {str(name): float(value) for name, value in sums.items()},
+        {str(name): float(sums[name]) for name in MEASURES if name in sums},
         len(judged),
         sum(leaks(result, places.get(result.query_id, ())) for result in results),
         len(hopeless),

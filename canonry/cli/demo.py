@@ -18,8 +18,8 @@ from canonry.locking import writing
 
 CAMPAIGN = "tolleth"
 QUERIES = (
-    ("how do I get my pawned name back?", 0, "a player who has only read the box (spoiler level 0)"),
-    ("how do I get my pawned name back?", 4, "a player who has finished the game (level 4): later acts may speak"),
+    ("what happens at the end?", 0, "a player who has only read the box (spoiler level 0)"),
+    ("what happens at the end?", 4, "a player who has finished the game (level 4): the last chapter may speak"),
     ("雾津的钱币", 0, "a question in Chinese, about words of two characters"),
 )
 
