@@ -17,7 +17,8 @@ from canonry.text import FUNCTION_WORDS, Query, is_unspaced
 CONTRACT = "canonry/lexical/1"
 APPLICATION_ID = 0x636C6578  # "clex"
 COLUMN_WEIGHTS = (1.0, 2.0, 1.0)  # title, heading, body in bm25()
-POSTINGS_BUDGET = 15_000  # rows that the words of one query may touch before its most common words are left out
+POSTINGS_BUDGET = 60_000  # rows that the words of one query may touch before its most common words are left out
+TIES_EXPECTED = 50  # rows asked for beyond the limit, among which its ties nearly always end
 MOST_TERMS = 64  # of one query; the rarest are kept
 MOST_RANGES_APART = 8  # above this, one ranked pass over all of them is cheaper than a query a range
 
@@ -148,10 +149,10 @@ _RANKED = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? AND ro
 
 def _search_range(db: sqlite3.Connection, expression: str, first: int, last: int, limit: int) -> list[Hit]:
     """The best of one range, with every row that ties with the last of them."""
-    rows = db.execute(f"{_RANKED} LIMIT ?", (expression, first, last, limit + 1)).fetchall()
-    if len(rows) > limit and rows[-1][1] == rows[-2][1]:
+    rows = db.execute(f"{_RANKED} LIMIT ?", (expression, first, last, limit + TIES_EXPECTED)).fetchall()
+    if len(rows) == limit + TIES_EXPECTED and rows[-1][1] == rows[limit - 1][1]:
         return _search_hull(db, expression, Ranges(((first, last),)), limit)
-    return [Hit(row, -score) for row, score in rows[:limit]]
+    return [Hit(row, -score) for row, score in rows if len(rows) <= limit or score <= rows[limit - 1][1]]
 
 
 def _search_hull(db: sqlite3.Connection, expression: str, ranges: Ranges, limit: int) -> list[Hit]:

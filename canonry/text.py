@@ -105,8 +105,9 @@ class Query:
     """What a person typed, as words: never syntax.
 
     `phrases` were quoted and must occur; a last single character of an unspaced script stands for every pair it
-    begins. `terms` are OR-ed. `compounds` are written as one word (`half-orc`, `3.5`): their parts are among the terms,
-    and the whole is one more thing to match. `prefixes` are single characters of an unspaced script.
+    begins. `terms` are OR-ed. `compounds` are written as one word with a digit (`3.5`): their parts are among the
+    terms, and the whole is one more thing to match (words such as `half-orc` rank better by their parts alone).
+    `prefixes` are single characters of an unspaced script.
     """
 
     phrases: tuple[tuple[str, ...], ...] = ()
@@ -139,7 +140,7 @@ def parse_query(text: str) -> Query:
             prefixes[group[0]] = None
             continue
         terms.update(dict.fromkeys(group))
-        if len(group) > 1:
+        if len(group) > 1 and any(character.isdigit() for term in group for character in term):
             compounds[tuple(group)] = None
     return Query(tuple(dict.fromkeys(phrases)), tuple(terms), tuple(compounds), tuple(prefixes))
 

@@ -19,7 +19,22 @@ MAY_IMPORT = {
     "flows": {"flows", "stages", "canonry"},
     "eval": {"eval", "canonry"},
 }
-HEAVY = ("prefect", "pyarrow", "duckdb", "pandas", "numpy", "onnxruntime", "rich", "pydantic", "tqdm", "filelock", "tokenizers", "yaml", "markdown_it", "httpx")
+HEAVY = (
+    "prefect",
+    "pyarrow",
+    "duckdb",
+    "pandas",
+    "numpy",
+    "onnxruntime",
+    "rich",
+    "pydantic",
+    "tqdm",
+    "filelock",
+    "tokenizers",
+    "yaml",
+    "markdown_it",
+    "httpx",
+)
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -48,7 +63,11 @@ def test_a_module_imports_nothing_from_above_as_it_is_loaded(path: Path) -> None
     assert tops(path, inside_functions=False) & {*PACKAGES} <= MAY_IMPORT[package]
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.relative_to(ROOT).parts[0] in ("stages", "eval")], ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if p.relative_to(ROOT).parts[0] in ("stages", "eval")],
+    ids=lambda p: p.relative_to(ROOT).as_posix(),
+)
 def test_a_stage_knows_no_flow_even_when_it_runs(path: Path) -> None:
     assert not tops(path, inside_functions=True) & {"flows", "prefect"} - ({"flows"} if "eval" in path.parts else set())
 
@@ -59,10 +78,16 @@ def test_prefect_is_imported_by_the_reindex_flow_alone(path: Path) -> None:
         assert "prefect" not in tops(path, inside_functions=True)
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.relative_to(ROOT).parts[0] == "stages"], ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [p for p in MODULES if p.relative_to(ROOT).parts[0] == "stages"],
+    ids=lambda p: p.relative_to(ROOT).as_posix(),
+)
 def test_a_stage_has_no_clock_no_prompt_and_no_layout(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert not tops(path, inside_functions=True) & {"time", "datetime", "getpass"} - ({"datetime"} if path.name == "front_matter.py" else set())
+    assert not tops(path, inside_functions=True) & {"time", "datetime", "getpass"} - (
+        {"datetime"} if path.name == "front_matter.py" else set()
+    )
     assert "input(" not in text
     assert "Layout" not in text
 
@@ -70,7 +95,14 @@ def test_a_stage_has_no_clock_no_prompt_and_no_layout(path: Path) -> None:
 def loaded_by(program: str, *arguments: str) -> set[str]:
     """Names of the heavy modules that a fresh process has loaded when the program ends."""
     script = f"import sys\nsys.argv = ['canonry', *sys.argv[1:]]\n{program}\nprint('\\nLOADED', *[m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, cwd=ROOT, env={**os.environ}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "LOADED" in done.stdout, done.stdout
     return set(done.stdout.rpartition("LOADED")[2].split())
@@ -101,9 +133,18 @@ ASK = "from canonry.cli import main\nassert main(sys.argv[1:]) == 0"
 
 @pytest.mark.parametrize(
     "arguments",
-    [("query", "lamp", "--mode", "lexical"), ("query", "lamp", "--json", "--explain"), ("query", "lamp", "--tags", "x"), ("source", "list"), ("source", "show", "lamp.md"), ("source", "chunks", "lamp.md"), ("campaign", "list"), ("campaign", "show", "vell")],
+    [
+        ("query", "lamp", "--mode", "lexical"),
+        ("query", "lamp", "--json", "--explain"),
+        ("query", "lamp", "--tags", "x"),
+        ("source", "list"),
+        ("source", "show", "lamp.md"),
+        ("source", "chunks", "lamp.md"),
+        ("campaign", "list"),
+        ("campaign", "show", "vell"),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_a_question_by_words_loads_nothing_heavy(data: Path, arguments: tuple[str, ...]) -> None:
     assert loaded_by(ASK, *arguments, "--data", str(data)) == set()
 
@@ -113,16 +154,29 @@ def test_a_hybrid_question_loads_numpy_and_a_tokenizer_and_no_store(data: Path) 
 
 
 def test_the_python_api_asks_without_anything_heavy(data: Path) -> None:
-    program = "import canonry\nassert canonry.open(sys.argv[1]).campaign('vell').retrieve('lamp', mode='lexical').results"
+    program = (
+        "import canonry\nassert canonry.open(sys.argv[1]).campaign('vell').retrieve('lamp', mode='lexical').results"
+    )
     assert loaded_by(program, str(data)) == set()
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("reindex",)], ids=" ".join)
 def test_a_look_at_what_is_stale_needs_no_prefect_and_no_pandas(data: Path, arguments: tuple[str, ...]) -> None:
-    assert not loaded_by(ASK, *arguments, "--data", str(data)) & {"prefect", "pandas", "rich", "pydantic", "onnxruntime"}
+    assert not loaded_by(ASK, *arguments, "--data", str(data)) & {
+        "prefect",
+        "pandas",
+        "rich",
+        "pydantic",
+        "onnxruntime",
+    }
 
 
 def test_an_import_needs_no_prefect(data: Path, tmp_path: Path) -> None:
     """pyarrow itself looks for pandas when it is given Python values."""
     (tmp_path / "gate.md").write_text("A gate.\n")
-    assert not loaded_by(ASK, "import", str(tmp_path / "gate.md"), "--data", str(data)) & {"prefect", "rich", "pydantic", "onnxruntime"}
+    assert not loaded_by(ASK, "import", str(tmp_path / "gate.md"), "--data", str(data)) & {
+        "prefect",
+        "rich",
+        "pydantic",
+        "onnxruntime",
+    }

@@ -29,7 +29,9 @@ def bag() -> WordBag:
 def one_lamp(workshop: Workshop, embedder: str = "none") -> tuple[Layout, str]:
     """A campaign with one source, and its id."""
     at = workshop.create(embedder=embedder)
-    return at, workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n")).imported[0].source_id
+    return at, workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n")).imported[
+        0
+    ].source_id
 
 
 def edit(at: Layout, source_id: str, **changes: object) -> None:
@@ -131,7 +133,9 @@ def test_vectors_of_another_model_are_not_compared(workshop: Workshop, bag: Word
     assert answer.results[0].semantic_score is None
 
 
-def test_a_question_in_a_script_that_the_model_does_not_know_is_answered_by_words(workshop: Workshop, bag: WordBag) -> None:
+def test_a_question_in_a_script_that_the_model_does_not_know_is_answered_by_words(
+    workshop: Workshop, bag: WordBag
+) -> None:
     at = workshop.create(embedder="wordbag")
     workshop.bring(at, workshop.write("gate.md", "守将每夜关闭城门。\n"))
     answer = workshop.ask(at).retrieve("城门", mode="hybrid")
@@ -152,7 +156,7 @@ def test_passages_without_a_vector_yet_are_told(workshop: Workshop, bag: WordBag
 
 def test_a_source_that_is_not_indexed_yet_is_told(workshop: Workshop) -> None:
     """As after a restore, or where an import was stopped between its last two steps."""
-    at, source = one_lamp(workshop)
+    at, _ = one_lamp(workshop)
     with sqlite3.connect(at.lexical) as db:
         for table in ("document", "run"):
             db.execute(f"DELETE FROM {table}")
@@ -163,7 +167,9 @@ def test_a_source_that_is_not_indexed_yet_is_told(workshop: Workshop) -> None:
     assert answer.degraded.startswith("1 source is not indexed yet")
 
 
-def test_a_campaign_with_vectors_searches_by_words_and_says_what_else_there_is(workshop: Workshop, bag: WordBag) -> None:
+def test_a_campaign_with_vectors_searches_by_words_and_says_what_else_there_is(
+    workshop: Workshop, bag: WordBag
+) -> None:
     at, _ = one_lamp(workshop, "wordbag")
     answer = workshop.ask(at).retrieve("lamp")
     assert (answer.mode, answer.degraded) == ("lexical", None)
@@ -198,7 +204,12 @@ def test_an_edit_is_in_force_at_the_next_question(workshop: Workshop) -> None:
     campaign.retrieve("lamp")
     edit(at, source, class_="canon", title="The brass lamp", tags=("light",), entities=("Mara",), spoiler_tags=("x",))
     (passage,) = campaign.retrieve("lamp").results
-    assert (passage.class_, passage.title, passage.tags, passage.entities) == ("canon", "The brass lamp", ["light"], ["Mara"])
+    assert (passage.class_, passage.title, passage.tags, passage.entities) == (
+        "canon",
+        "The brass lamp",
+        ["light"],
+        ["Mara"],
+    )
     assert passage.spoiler_tags == ["x"]
     edit(at, source, spoiler_level=2)
     assert campaign.retrieve("lamp").results == []
@@ -249,7 +260,10 @@ def test_deleting_everything_derived_and_reindexing_gives_the_same_answers(works
 
     at = workshop.create(embedder="wordbag")
     for number in range(3):
-        workshop.bring(at, *(workshop.write(f"{number}-{n}.md", f"# {n}\n\nThe brass lamp {'oil ' * n}{number}.\n") for n in range(8)))
+        workshop.bring(
+            at,
+            *(workshop.write(f"{number}-{n}.md", f"# {n}\n\nThe brass lamp {'oil ' * n}{number}.\n") for n in range(8)),
+        )
     questions = [("lamp", "lexical"), ("brass oil", "semantic"), ("lamp oil", "hybrid")]
     before = [workshop.ask(at).retrieve(query, mode=mode, limit=24) for query, mode in questions]
     shutil.rmtree(at.chunks)
@@ -284,7 +298,9 @@ def test_one_campaign_s_words_do_not_shift_another_s_ranking(workshop: Workshop)
     assert workshop.ask(at).retrieve("brass lamp") == before
 
 
-def test_readers_never_see_an_error_an_empty_index_or_a_mixture_while_a_writer_works(workshop: Workshop, bag: WordBag) -> None:
+def test_readers_never_see_an_error_an_empty_index_or_a_mixture_while_a_writer_works(
+    workshop: Workshop, bag: WordBag
+) -> None:
     """The lamp is in every state of the campaign; each answer must hold exactly one, whole and of one version."""
     at, _ = one_lamp(workshop, "wordbag")
     failures: list[object] = []
@@ -306,7 +322,11 @@ def test_readers_never_see_an_error_an_empty_index_or_a_mixture_while_a_writer_w
         reader.start()
     try:
         for turn in range(2):
-            workshop.bring(at, workshop.write("lamp.md", f"# Lamp\n\nA brass lamp by the quay{'!' * turn}\n"), workshop.write(f"g{turn}.md", f"Gate {turn}.\n"))
+            workshop.bring(
+                at,
+                workshop.write("lamp.md", f"# Lamp\n\nA brass lamp by the quay{'!' * turn}\n"),
+                workshop.write(f"g{turn}.md", f"Gate {turn}.\n"),
+            )
             with writing(at):
                 run_plan(at, make_plan(at, full=True), InProcess())
     finally:

@@ -70,7 +70,9 @@ def test_the_schema_refuses_what_cannot_be_meant(catalog: Catalog, statement: st
 
 
 def test_every_table_is_strict(catalog: Catalog) -> None:
-    tables = catalog.connection.execute("SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND schema = 'main'")
+    tables = catalog.connection.execute(
+        "SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND schema = 'main'"
+    )
     assert [name for name, strict in tables if not strict and not name.startswith("sqlite_")] == []
 
 
@@ -86,13 +88,18 @@ def test_the_migrations_are_numbered_from_the_first(path: Path) -> None:
     ("spoil", "word"),
     [
         (lambda path: sqlite3.connect(path, isolation_level=None).execute("PRAGMA user_version = 99"), "version 99"),
-        (lambda path: sqlite3.connect(path, isolation_level=None).execute("PRAGMA application_id = 7"), "not a canonry catalog"),
+        (
+            lambda path: sqlite3.connect(path, isolation_level=None).execute("PRAGMA application_id = 7"),
+            "not a canonry catalog",
+        ),
         (lambda path: path.write_bytes(b"no database at all" * 100), "not a database"),
         (lambda path: path.write_bytes(b""), "not a canonry catalog"),
     ],
     ids=["newer", "foreign", "no database", "empty"],
 )
-def test_a_catalog_that_is_none_of_ours_is_refused_in_one_line(tmp_path: Path, spoil: object, word: str, write: bool) -> None:
+def test_a_catalog_that_is_none_of_ours_is_refused_in_one_line(
+    tmp_path: Path, spoil: object, word: str, write: bool
+) -> None:
     path = tmp_path / "vell" / "catalog.sqlite"
     created = Catalog.create(path, "vell")
     created.connection.execute("PRAGMA journal_mode = DELETE")
@@ -196,7 +203,9 @@ def test_an_instant_is_utc_and_a_date_is_its_end(text: str, instant: str) -> Non
     assert parse_instant(text) == instant
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-02-30", "12", "0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"])
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "2026-13-01", "2026-02-30", "12", "0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"]
+)
 def test_what_is_no_date_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError):
         parse_instant(text)

@@ -47,7 +47,17 @@ def test_an_impossible_setting_is_refused_in_one_line(stored: dict[str, str]) ->
 
 @pytest.mark.parametrize(
     "setting",
-    ["chunk.target=0", "chunk.overlap=9999", "embedder=gpt", "mode=x", "nonsense", "a=b", "max_file_bytes=none", "=", "embedder="],
+    [
+        "chunk.target=0",
+        "chunk.overlap=9999",
+        "embedder=gpt",
+        "mode=x",
+        "nonsense",
+        "a=b",
+        "max_file_bytes=none",
+        "=",
+        "embedder=",
+    ],
 )
 def test_the_command_line_stores_no_impossible_setting(run_cli: object, tmp_path: object, setting: str) -> None:
     assert callable(run_cli)

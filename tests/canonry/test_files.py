@@ -17,7 +17,9 @@ def test_the_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError(errno.ENOSPC, "full")], ids=["error", "interrupt", "full disk"])
+@pytest.mark.parametrize(
+    "error", [ValueError, KeyboardInterrupt, OSError(errno.ENOSPC, "full")], ids=["error", "interrupt", "full disk"]
+)
 def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
@@ -41,7 +43,9 @@ def test_a_very_long_name_can_still_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "whole"
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG], ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    "code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG], ids=errno.errorcode.get
+)
 def test_no_room_is_one_line_with_the_path_and_what_to_do(tmp_path: Path, code: int) -> None:
     with pytest.raises(NoSpace, match="free some space") as caught, room_for(tmp_path / "a.txt"):
         raise OSError(code, "as the system says it")

@@ -15,9 +15,31 @@ def test_plain_ids_are_taken_as_they_are(campaign: str) -> None:
 
 @pytest.mark.parametrize(
     "campaign",
-    ["", "x" * 64, "A", "a b", "a/b", "a\\b", "..", ".", ".a", "-a", "_a", "a.b", "é", "ａ", "١", "a\n", "a\0", "con", "nul", "com1", "lpt9"],
+    [
+        "",
+        "x" * 64,
+        "A",
+        "a b",
+        "a/b",
+        "a\\b",
+        "..",
+        ".",
+        ".a",
+        "-a",
+        "_a",
+        "a.b",
+        "é",
+        "ａ",
+        "١",
+        "a\n",
+        "a\0",
+        "con",
+        "nul",
+        "com1",
+        "lpt9",
+    ],
     ids=repr,
-)  # fmt: skip
+)
 def test_ids_that_are_no_folder_name_everywhere_are_refused(campaign: str) -> None:
     with pytest.raises(UsageError, match="campaign id"):
         Layout(Path("data"), campaign)

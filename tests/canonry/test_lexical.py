@@ -10,7 +10,7 @@ from canonry import lexical
 from canonry.lexical import Hit, Ranges, match_expression, search
 from canonry.text import index_terms, parse_query
 
-WORDS = "mill weir barley clerk dusk tide salt rope lamp oath".split()
+WORDS = ["mill", "weir", "barley", "clerk", "dusk", "tide", "salt", "rope", "lamp", "oath"]
 ROWS = 400
 
 
@@ -107,7 +107,10 @@ def with_common_terms(**rows: int) -> sqlite3.Connection:
 
 
 def test_words_are_ored_the_rarest_first() -> None:
-    assert match_expression(with_common_terms(mill=500, weir=20), parse_query("mill weir oath")) == '"oath" OR "weir" OR "mill"'
+    assert (
+        match_expression(with_common_terms(mill=500, weir=20), parse_query("mill weir oath"))
+        == '"oath" OR "weir" OR "mill"'
+    )
 
 
 def test_the_most_common_words_are_left_out_beyond_the_budget() -> None:
@@ -123,7 +126,7 @@ def test_a_common_word_alone_is_still_asked_for() -> None:
 
 def test_a_very_long_question_is_asked_by_its_rarest_words() -> None:
     words = [f"w{number}" for number in range(3_000)]
-    expression = match_expression(with_common_terms(**{word: 2 for word in words[:2_990]}), parse_query(" ".join(words)))
+    expression = match_expression(with_common_terms(**dict.fromkeys(words[:2990], 2)), parse_query(" ".join(words)))
     assert expression.count(" OR ") == lexical.MOST_TERMS - 1
     assert all(f'"{word}"' in expression for word in words[2_990:])
 
@@ -133,8 +136,12 @@ def test_phrases_must_all_occur_and_words_only_rank() -> None:
     assert expression.startswith('("blue heron" AND "brass key") AND (')
 
 
-def test_a_compound_matches_by_its_parts_and_more_so_as_a_whole() -> None:
-    assert match_expression(with_common_terms(), parse_query("half-orc")) == '"half" OR "orc" OR "half orc"'
+def test_a_compound_with_a_digit_matches_by_its_parts_and_more_so_as_a_whole() -> None:
+    assert match_expression(with_common_terms(), parse_query("version 3.5")) == '"version" OR "3" OR "5" OR "3 5"'
+
+
+def test_a_compound_of_words_matches_by_its_parts() -> None:
+    assert match_expression(with_common_terms(), parse_query("half-orc")) == '"half" OR "orc"'
 
 
 def test_a_single_character_of_an_unspaced_script_asks_for_what_begins_with_it() -> None:

@@ -34,7 +34,9 @@ def at(tmp_path: Path) -> Layout:
 @pytest.fixture
 def holder(at: Layout) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the campaign's lock."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD.format(root=str(at.root))], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(root=str(at.root))], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     yield process

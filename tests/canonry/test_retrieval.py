@@ -14,11 +14,37 @@ from tests.conftest import Workshop
 from tests.fakes import WordBag
 
 ANSWER_FIELDS = ["campaign_id", "query", "mode", "degraded", "notices", "results"]
-PASSAGE_FIELDS = """
-    chunk_id exact_text source_version_id title uri page lexical_score semantic_score fused_score trust spoiler_tags
-    campaign_id source_id class heading_path chunk_index spoiler_level visibility tags entities start_byte end_byte
-    start_line end_line content_hash token_count valid_from valid_to reasons
-""".split()
+PASSAGE_FIELDS = [
+    "chunk_id",
+    "exact_text",
+    "source_version_id",
+    "title",
+    "uri",
+    "page",
+    "lexical_score",
+    "semantic_score",
+    "fused_score",
+    "trust",
+    "spoiler_tags",
+    "campaign_id",
+    "source_id",
+    "class",
+    "heading_path",
+    "chunk_index",
+    "spoiler_level",
+    "visibility",
+    "tags",
+    "entities",
+    "start_byte",
+    "end_byte",
+    "start_line",
+    "end_line",
+    "content_hash",
+    "token_count",
+    "valid_from",
+    "valid_to",
+    "reasons",
+]
 
 HARBOUR = """---
 title: Harbour rules
@@ -115,7 +141,10 @@ def test_without_an_address_the_file_s_name_is_the_address(workshop: Workshop, b
 
 def test_pages_are_counted(workshop: Workshop, bag: WordBag) -> None:
     found = narrate(workshop, "lamp gate", text="<!-- page: 6 -->\n\nA lamp.\n\n<!-- page: 7 -->\n\nA gate.\n")
-    assert {passage.page: passage.exact_text.split("\n\n")[-1].strip() for passage in found} == {6: "A lamp.", 7: "A gate."}
+    assert {passage.page: passage.exact_text.split("\n\n")[-1].strip() for passage in found} == {
+        6: "A lamp.",
+        7: "A gate.",
+    }
 
 
 # scores and reasons
@@ -130,7 +159,9 @@ def test_a_leg_that_did_not_find_a_passage_has_no_score_for_it(workshop: Worksho
 
 def narrate_again(workshop: Workshop, mode: str) -> list[Passage]:
     at = workshop.create(f"vell-{mode}", embedder="wordbag")
-    workshop.bring(at, workshop.write("one.md", "brass lamp harbour\n"), workshop.write("two.md", "lamps " + "oil " * 30 + "\n"))
+    workshop.bring(
+        at, workshop.write("one.md", "brass lamp harbour\n"), workshop.write("two.md", "lamps " + "oil " * 30 + "\n")
+    )
     return workshop.ask(at).retrieve("brass lamp", mode=mode).results
 
 
@@ -161,7 +192,15 @@ def test_an_explanation_is_given_only_where_it_is_asked_for(workshop: Workshop, 
 
 @pytest.mark.parametrize(
     ("query", "word"),
-    [("which LAMPS burn?", "LAMPS"), ("“brass lamp”", "brass"), ("café", "café"), ("城门", "城门"), ("城", "城"), ("Zoe", "Zoe"), ("warden's", "warden's")],
+    [
+        ("which LAMPS burn?", "LAMPS"),
+        ("“brass lamp”", "brass"),
+        ("café", "café"),
+        ("城门", "城门"),
+        ("城", "城"),
+        ("Zoe", "Zoe"),
+        ("warden's", "warden's"),
+    ],
     ids=["stem", "phrase", "accent", "pair", "one character", "accent left out", "possessive"],
 )
 def test_the_reason_names_the_words_as_they_were_asked(workshop: Workshop, bag: WordBag, query: str, word: str) -> None:
@@ -202,9 +241,15 @@ def test_a_copy_that_may_not_be_seen_is_not_counted(workshop: Workshop) -> None:
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
 @pytest.mark.parametrize("copies", [False, True], ids=["one for all", "copies"])
-def test_a_smaller_limit_is_the_beginning_of_a_larger_one(workshop: Workshop, bag: WordBag, mode: str, copies: bool) -> None:
+def test_a_smaller_limit_is_the_beginning_of_a_larger_one(
+    workshop: Workshop, bag: WordBag, mode: str, copies: bool
+) -> None:
     at = workshop.create(embedder="wordbag")
-    workshop.bring(at, *(workshop.write(f"{n}.md", f"The brass lamp {'oil ' * (n % 7)}{n % 40}\n") for n in range(150)), decide="separate")
+    workshop.bring(
+        at,
+        *(workshop.write(f"{n}.md", f"The brass lamp {'oil ' * (n % 7)}{n % 40}\n") for n in range(150)),
+        decide="separate",
+    )
     campaign = workshop.ask(at)
 
     def ids(limit: int) -> list[tuple[str, str]]:
@@ -218,7 +263,9 @@ def test_a_smaller_limit_is_the_beginning_of_a_larger_one(workshop: Workshop, ba
 
 def test_the_best_come_first_and_equal_scores_by_chunk_id(workshop: Workshop) -> None:
     at = workshop.create()
-    workshop.bring(at, *(workshop.write(f"{n}.md", f"lamp {chr(97 + n % 3) * 3}\n") for n in range(12)), decide="separate")
+    workshop.bring(
+        at, *(workshop.write(f"{n}.md", f"lamp {chr(97 + n % 3) * 3}\n") for n in range(12)), decide="separate"
+    )
     found = workshop.ask(at).retrieve("lamp", copies=True, limit=20).results
     assert len(found) == 12
     assert found == sorted(found, key=lambda p: (-p.fused_score, p.chunk_id, p.source_version_id))
@@ -238,7 +285,10 @@ def test_the_legs_go_as_deep_for_a_small_limit_as_for_a_larger_one() -> None:
 # damage
 
 
-@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"\xff" * 500)])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda path: path.unlink(), lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"\xff" * 500)],
+)
 def test_a_damaged_stored_file_is_named_with_the_way_out(workshop: Workshop, damage: object) -> None:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"))

@@ -30,13 +30,21 @@ def random_vectors(count: int, dimensions: int = DIMENSIONS, seed: int = 1) -> V
 
 def scan_of(path: Path, vectors: Vectors, rows: list[int] | range) -> Scan:
     numbers = np.array(rows, np.int64)
-    windows = np.concatenate([np.arange(count) for count in np.unique(numbers, return_counts=True)[1]]) if len(rows) else np.empty(0)
-    matrix = Matrix(numbers, windows.astype(np.int32), [f"c{row}" for row in rows], [f"t{row}" for row in rows], vectors)
+    windows = (
+        np.concatenate([np.arange(count) for count in np.unique(numbers, return_counts=True)[1]])
+        if len(rows)
+        else np.empty(0)
+    )
+    matrix = Matrix(
+        numbers, windows.astype(np.int32), [f"c{row}" for row in rows], [f"t{row}" for row in rows], vectors
+    )
     write_scan(matrix, path, generation="g", build="b", spec="s", fingerprint="f", dimensions=vectors.shape[1])
     return Scan.open(path)
 
 
-def brute_force(vectors: Vectors, rows: list[int] | range, query: Vectors, ranges: Ranges, limit: int) -> list[tuple[int, float]]:
+def brute_force(
+    vectors: Vectors, rows: list[int] | range, query: Vectors, ranges: Ranges, limit: int
+) -> list[tuple[int, float]]:
     """(row, best cosine of its windows) inside the ranges, best first, ties by row, those that tie with the last kept."""
     best: dict[int, float] = {}
     for row, vector in zip(rows, vectors, strict=True):
@@ -60,7 +68,9 @@ RANGES = {
 @pytest.mark.parametrize("ranges", RANGES.values(), ids=RANGES)
 @pytest.mark.parametrize("windows", [1, 3], ids=["one window a row", "several windows a row"])
 @pytest.mark.parametrize("limit", [1, 10, 1_000])
-def test_a_scan_finds_what_a_plain_comparison_of_all_finds(tmp_path: Path, ranges: Ranges, windows: int, limit: int) -> None:
+def test_a_scan_finds_what_a_plain_comparison_of_all_finds(
+    tmp_path: Path, ranges: Ranges, windows: int, limit: int
+) -> None:
     rows = [row for row in range(1, 401) for _ in range(1 + row % windows)]
     vectors = random_vectors(len(rows))
     scan = scan_of(tmp_path / "scan.bin", vectors, rows)
@@ -103,7 +113,9 @@ def test_a_large_matrix_has_bytes_and_a_small_one_has_none(tmp_path: Path, many:
 
 
 @pytest.mark.parametrize("limit", [1, 10, 100])
-@pytest.mark.parametrize("ranges", [EVERYTHING, Ranges(((1, 20_000), (20_100, 45_000)))], ids=["everything", "two ranges"])
+@pytest.mark.parametrize(
+    "ranges", [EVERYTHING, Ranges(((1, 20_000), (20_100, 45_000)))], ids=["everything", "two ranges"]
+)
 def test_the_pass_over_bytes_finds_the_same_as_float32(many: tuple[Scan, Vectors], ranges: Ranges, limit: int) -> None:
     scan, vectors = many
     inside = np.array([row in ranges for row in range(1, 50_001)])

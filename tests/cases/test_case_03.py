@@ -99,7 +99,17 @@ def test_an_encoding_that_is_named_is_converted_exactly(
 
 def test_naming_an_encoding_leaves_files_that_are_utf_8_as_they_are(data: Path, run_cli: Cli) -> None:
     """`--encoding` is for the files that are not UTF-8; good.md must not become mojibake beside cp1252.txt."""
-    run_cli("import", "--data", data, "--encoding", "cp1252", "--on-duplicate", "separate", CASE / "good.md", CASE / "cp1252.txt")
+    run_cli(
+        "import",
+        "--data",
+        data,
+        "--encoding",
+        "cp1252",
+        "--on-duplicate",
+        "separate",
+        CASE / "good.md",
+        CASE / "cp1252.txt",
+    )
     for name in ("good.md", "cp1252.txt"):
         assert json.loads(run_cli("source", "text", "--data", data, "--json", name)[1])["text"] == TEXT
 

@@ -25,12 +25,16 @@ def test_every_line_of_the_body_can_be_found(logbook: canonry.Campaign, name: st
     for query in (phrase, f'"{phrase}"'):
         found = logbook.retrieve(query).results
         assert name in [passage.uri for passage in found], query
-        shown = [" ".join([*p.heading_path, p.exact_text]) for p in found if p.uri == name]  # a line above a rule is a heading
+        shown = [
+            " ".join([*p.heading_path, p.exact_text]) for p in found if p.uri == name
+        ]  # a line above a rule is a heading
         assert any(phrase in " ".join(text.split()) for text in shown)
 
 
 @pytest.fixture
-def sources(tmp_path: Path, run_cli: Callable[..., tuple[int, str, str]]) -> Callable[[str], tuple[dict[str, object], str]]:
+def sources(
+    tmp_path: Path, run_cli: Callable[..., tuple[int, str, str]]
+) -> Callable[[str], tuple[dict[str, object], str]]:
     """What `source show` says of one file of the case, imported alone, and what the import said of it."""
 
     def show(name: str) -> tuple[dict[str, object], str]:

@@ -76,7 +76,8 @@ def test_the_import_order_does_not_decide_the_answer(tmp_path: Path) -> None:
     make(tmp_path / "together", "none", [TWINS])
     make(tmp_path / "apart", "none", *([TWINS / f"t{i}.md"] for i in (7, 2, 9)), [TWINS])
     together, apart = (
-        [passage["source_id"] for passage in ask(tmp_path / folder, "--copies", limit=10)] for folder in ("together", "apart")
+        [passage["source_id"] for passage in ask(tmp_path / folder, "--copies", limit=10)]
+        for folder in ("together", "apart")
     )
     assert together == apart
 

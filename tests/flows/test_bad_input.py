@@ -52,9 +52,13 @@ def names_in(at: Layout) -> list[str]:
             assert set(rows) <= set(versions)
     else:
         assert not versions
-    cut = {value for part in at.chunks.glob("*.parquet") for value in pq.read_table(part).column("content_hash").to_pylist()}
+    cut = {
+        value
+        for part in at.chunks.glob("*.parquet")
+        for value in pq.read_table(part).column("content_hash").to_pylist()
+    }
     assert cut <= set(versions.values())
-    assert not [path for path in at.root.rglob(".tmp-*")]
+    assert list(at.root.rglob(".tmp-*")) == []
     return names
 
 
@@ -206,7 +210,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused_or_taken_at_one_moment(
     """A writer appends all the while; what is stored, if anything, is the file as it stood at one instant."""
     line = b"The tide clerk writes on and on.\n"
     diary = lore / "diary.md"
-    diary.write_bytes(line * 200_000)
+    diary.write_bytes(line * 60_000)
     done = threading.Event()
 
     def append() -> None:
@@ -366,7 +370,9 @@ def test_a_file_that_may_not_be_read_is_one_line(open_to_all: Path, at: Layout, 
     assert names_in(at) == ["good.md"]
 
 
-def test_a_data_directory_that_may_not_be_written_is_one_line(open_to_all: Path, at: Layout, lore: Path, run_cli: Cli) -> None:
+def test_a_data_directory_that_may_not_be_written_is_one_line(
+    open_to_all: Path, at: Layout, lore: Path, run_cli: Cli
+) -> None:
     import_(run_cli, at, lore)
     (lore / "more.md").write_text("# More\n\nMore barley.\n")
     before = sorted((path, path.stat().st_mtime_ns) for path in at.root.rglob("*"))
@@ -381,7 +387,9 @@ def test_a_data_directory_that_may_not_be_written_is_one_line(open_to_all: Path,
     assert sorted((path, path.stat().st_mtime_ns) for path in at.root.rglob("*")) == before
 
 
-def test_a_data_directory_that_may_not_be_written_can_be_asked(open_to_all: Path, at: Layout, lore: Path, run_cli: Cli) -> None:
+def test_a_data_directory_that_may_not_be_written_can_be_asked(
+    open_to_all: Path, at: Layout, lore: Path, run_cli: Cli
+) -> None:
     import_(run_cli, at, lore)
     for path in (at.root, *at.root.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -395,21 +403,27 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of two megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, check=False
+    ).returncode:
         pytest.skip("mounting a small disk needs rights that this user lacks")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="tmpfs is of Linux")
-@pytest.mark.parametrize("kilobytes", [3_000, 900, 400], ids=["no room for the copy", "none for the index", "hardly any"])
+@pytest.mark.parametrize(
+    "kilobytes", [3_000, 900, 400], ids=["no room for the copy", "none for the index", "hardly any"]
+)
 def test_a_full_disk_is_one_line_and_what_was_there_before_stays(
     small_disk: Path, lore: Path, run_cli: Cli, kilobytes: int
 ) -> None:
     at = Layout(small_disk, "vell")
     run_cli("campaign", "create", "vell", "--data", small_disk, "--set", "embedder=none")
     assert import_(run_cli, at, lore) == (0, [])
-    (lore / "long.md").write_text("".join(f"# Part {n}\n\nThe clerk noted sack {n}.\n\n" for n in range(kilobytes * 25)))
+    (lore / "long.md").write_text(
+        "".join(f"# Part {n}\n\nThe clerk noted sack {n}.\n\n" for n in range(kilobytes * 25))
+    )
     done = run_in_process("import", "--data", str(small_disk), str(lore))
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -453,15 +467,14 @@ def test_a_file_that_may_not_grow_is_one_line_and_nothing_is_half_imported(at: L
     ],
     ids=lambda arguments: repr(" ".join(arguments))[:60],
 )  # fmt: skip
-@pytest.mark.parametrize("form", ["text", "json"])
 def test_odd_arguments_end_in_an_exit_code_and_no_traceback(
-    at: Layout, lore: Path, run_cli: Cli, arguments: tuple[str, ...], form: str
+    at: Layout, lore: Path, run_cli: Cli, arguments: tuple[str, ...]
 ) -> None:
     import_(run_cli, at, lore)
-    done = run_in_process(*arguments, "--data", str(at.root), *(["--json"] if form == "json" else []))
+    done = run_in_process(*arguments, "--data", str(at.root), "--json")
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in (0, 1, 2)
-    if form == "json" and done.stdout:
+    if done.stdout:
         json.loads(done.stdout)
 
 

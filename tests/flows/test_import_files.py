@@ -60,7 +60,9 @@ def test_a_file_that_goes_back_to_an_older_text_is_a_new_version(workshop: Works
 def test_ids_come_from_name_and_content_and_are_the_same_in_another_campaign(workshop: Workshop) -> None:
     ids = []
     for campaign in ("vell", "abbey"):
-        report = workshop.bring(workshop.create(campaign), workshop.write("Żółta Lampa.md", "A lamp.\n"), workshop.write("灯.md", "灯\n"))
+        report = workshop.bring(
+            workshop.create(campaign), workshop.write("Żółta Lampa.md", "A lamp.\n"), workshop.write("灯.md", "灯\n")
+        )
         ids.append([file.source_id for file in report.imported])
     assert ids[0] == ids[1]
     assert all(source_id.isascii() and " " not in source_id for source_id in ids[0])
@@ -68,14 +70,24 @@ def test_ids_come_from_name_and_content_and_are_the_same_in_another_campaign(wor
 
 @pytest.mark.parametrize(
     ("decide", "imported", "rejected"),
-    [("refuse", [("a.md", "new")], ["b.md"]), ("reuse", [("a.md", "new"), ("b.md", "reused")], []), ("separate", [("a.md", "new"), ("b.md", "new")], [])],
+    [
+        ("refuse", [("a.md", "new")], ["b.md"]),
+        ("reuse", [("a.md", "new"), ("b.md", "reused")], []),
+        ("separate", [("a.md", "new"), ("b.md", "new")], []),
+    ],
     ids=["refuse", "reuse", "separate"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("together", [True, False], ids=["in one import", "in two"])
-def test_equal_content_is_refused_reused_or_kept_apart(workshop: Workshop, decide: str, imported: list[object], rejected: list[str], together: bool) -> None:
+def test_equal_content_is_refused_reused_or_kept_apart(
+    workshop: Workshop, decide: str, imported: list[object], rejected: list[str], together: bool
+) -> None:
     at = workshop.create()
     paths = [workshop.write(name, "A lamp.\n") for name in ("a.md", "b.md")]
-    reports = [workshop.bring(at, *paths, decide=decide)] if together else [workshop.bring(at, path, decide=decide) for path in paths]
+    reports = (
+        [workshop.bring(at, *paths, decide=decide)]
+        if together
+        else [workshop.bring(at, path, decide=decide) for path in paths]
+    )
     assert sorted(entry for report in reports for entry in outcomes(report)) == imported
     assert [error.name for report in reports for error in report.rejected] == rejected
 
@@ -101,9 +113,17 @@ def test_what_the_user_changed_stays_when_the_file_is_imported_again(workshop: W
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "---\nclass: inspiration\ntags: [a]\n---\nA brass lamp.\n"))
     edit(at, "lamp.md", title="The lamp", class_="canon", visibility="hidden", spoiler_level=3)
-    workshop.bring(at, workshop.write("lamp.md", "---\nclass: inspiration\ntags: [b]\nspoiler_level: 1\n---\nA zinc lamp.\n"))
+    workshop.bring(
+        at, workshop.write("lamp.md", "---\nclass: inspiration\ntags: [b]\nspoiler_level: 1\n---\nA zinc lamp.\n")
+    )
     facts = facts_of(at, "lamp.md")
-    assert (facts.title, facts.class_, facts.visibility, facts.spoiler_level, facts.tags) == ("The lamp", "canon", "hidden", 3, ("b",))  # type: ignore[attr-defined]
+    assert (facts.title, facts.class_, facts.visibility, facts.spoiler_level, facts.tags) == (
+        "The lamp",
+        "canon",
+        "hidden",
+        3,
+        ("b",),
+    )  # type: ignore[attr-defined]
 
 
 def test_a_disabled_source_stays_disabled_when_its_file_is_imported_again(workshop: Workshop) -> None:
@@ -167,7 +187,9 @@ def test_chapters_by_order_open_one_by_one(workshop: Workshop) -> None:
     at = workshop.create()
     workshop.write("canonry.toml", '[defaults]\nspoiler = "by-order"\n')
     for number in range(1, 5):
-        workshop.write(f"ch{number}.md", f"---\norder: {number}\n---\n# Chapter {number}\n\nThe lamp burns for night {number}.\n")
+        workshop.write(
+            f"ch{number}.md", f"---\norder: {number}\n---\n# Chapter {number}\n\nThe lamp burns for night {number}.\n"
+        )
     report = workshop.bring(at, workshop.root / "lore")
     assert report.rejected == []
     campaign = workshop.ask(at)
@@ -209,9 +231,13 @@ def test_an_embedder_that_fails_leaves_everything_to_be_found_by_words(workshop:
 def test_the_catalog_and_the_index_agree_after_every_import(workshop: Workshop) -> None:
     at = workshop.create()
     for turn in range(3):
-        workshop.bring(at, *(workshop.write(f"{n}.md", f"Lamp {n} of turn {turn if n % 2 else 0}.\n") for n in range(5)))
+        workshop.bring(
+            at, *(workshop.write(f"{n}.md", f"Lamp {n} of turn {turn if n % 2 else 0}.\n") for n in range(5))
+        )
         with sqlite3.connect(at.catalog) as db:
-            live = {row[0] for row in db.execute("SELECT version_id FROM knowledge_source_version WHERE valid_to IS NULL")}
+            live = {
+                row[0] for row in db.execute("SELECT version_id FROM knowledge_source_version WHERE valid_to IS NULL")
+            }
         with sqlite3.connect(at.lexical) as db:
             assert {row[0] for row in db.execute("SELECT version_id FROM document")} == live
         assert make_plan(at).is_empty

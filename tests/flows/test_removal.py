@@ -26,7 +26,13 @@ def bag() -> WordBag:
 def harbour(workshop: Workshop) -> tuple[Layout, dict[str, str]]:
     """A campaign of three sources in one part: file name -> source id."""
     at = workshop.create(embedder="wordbag")
-    report = workshop.bring(at, *(workshop.write(f"{name}.md", f"# The {name}\n\nA zinc {name} by the wall, seen at dusk.\n") for name in ("lamp", "gate", "well")))
+    report = workshop.bring(
+        at,
+        *(
+            workshop.write(f"{name}.md", f"# The {name}\n\nA zinc {name} by the wall, seen at dusk.\n")
+            for name in ("lamp", "gate", "well")
+        ),
+    )
     return at, {file.name: file.source_id for file in report.imported}
 
 
@@ -61,13 +67,21 @@ def test_no_vector_of_it_stays(workshop: Workshop, bag: WordBag) -> None:
     (part,) = at.embeddings(bag.fingerprint).glob("*.parquet")
     assert schemas.read(part, schemas.EMBEDDING_CONTRACT).num_rows == 3
     remove(at, ids["lamp.md"])
-    assert sum(schemas.read(p, schemas.EMBEDDING_CONTRACT).num_rows for p in at.embeddings(bag.fingerprint).glob("*.parquet")) == 2
+    assert (
+        sum(
+            schemas.read(p, schemas.EMBEDDING_CONTRACT).num_rows
+            for p in at.embeddings(bag.fingerprint).glob("*.parquet")
+        )
+        == 2
+    )
 
 
 def test_its_words_stand_on_no_page_of_the_data_directory(workshop: Workshop) -> None:
     """SQLite keeps deleted rows in its free pages unless it is told otherwise."""
     at = workshop.create()
-    report = workshop.bring(at, workshop.write("a.md", "The xylophonist of Quvarnheim.\n"), workshop.write("b.md", "A gate.\n"))
+    report = workshop.bring(
+        at, workshop.write("a.md", "The xylophonist of Quvarnheim.\n"), workshop.write("b.md", "A gate.\n")
+    )
     assert b"quvarnheim" in bytes_everywhere(at.root).lower()
     remove(at, report.imported[0].source_id)
     assert b"quvarnheim" not in bytes_everywhere(at.root).lower()
@@ -75,7 +89,9 @@ def test_its_words_stand_on_no_page_of_the_data_directory(workshop: Workshop) ->
 
 def test_a_content_that_another_source_shares_stays(workshop: Workshop) -> None:
     at = workshop.create()
-    report = workshop.bring(at, workshop.write("a.md", "A zinc lamp.\n"), workshop.write("b.md", "A zinc lamp.\n"), decide="separate")
+    report = workshop.bring(
+        at, workshop.write("a.md", "A zinc lamp.\n"), workshop.write("b.md", "A zinc lamp.\n"), decide="separate"
+    )
     remove(at, report.imported[0].source_id)
     (passage,) = workshop.ask(at).retrieve("zinc lamp").results
     assert passage.source_id == report.imported[1].source_id

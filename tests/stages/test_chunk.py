@@ -15,16 +15,23 @@ from stages.chunk import chunk_documents, chunk_id, document_key, embedding_part
 SETTINGS = ChunkSettings(40, 5, 60, 0)
 
 
-def document(files: Path, text: str, *, name: str = "mill", kind: str = "markdown", rules: tuple[HeadingRule, ...] = ()) -> Document:
+def document(
+    files: Path, text: str, *, name: str = "mill", kind: str = "markdown", rules: tuple[HeadingRule, ...] = ()
+) -> Document:
     """A stored file and what the stage is told of it."""
     content = hashlib.sha256(text.encode()).hexdigest()
     files.mkdir(exist_ok=True)
     (files / f"{content}.{'md' if kind == 'markdown' else 'txt'}").write_bytes(text.encode())
-    return Document(document_key(content, kind, rules, SETTINGS), f"{name}@1", name, content, kind, rules, name, (0, name))
+    return Document(
+        document_key(content, kind, rules, SETTINGS), f"{name}@1", name, content, kind, rules, name, (0, name)
+    )
 
 
 def long_text(word: str) -> str:
-    return "".join(f"# {word} {n}\n\nThe {word} keeper counts {n} sacks of barley, and writes it down at dusk.\n\n" for n in range(20))
+    return "".join(
+        f"# {word} {n}\n\nThe {word} keeper counts {n} sacks of barley, and writes it down at dusk.\n\n"
+        for n in range(20)
+    )
 
 
 def test_a_row_holds_the_slice_and_where_it_stands(tmp_path: Path) -> None:
@@ -46,14 +53,20 @@ def test_the_part_is_named_by_its_documents_and_says_so(tmp_path: Path) -> None:
     documents = [document(tmp_path / "files", long_text(word), name=word) for word in ("mill", "weir")]
     report = chunk_documents(documents, tmp_path / "files", tmp_path, SETTINGS)
     assert report.part == tmp_path / f"chunks-{part_key([d.key for d in documents])}.parquet"
-    assert schemas.made_from(report.part, schemas.CHUNK_CONTRACT)["documents"] == report.chunks == {d.key: 20 for d in documents}
+    assert (
+        schemas.made_from(report.part, schemas.CHUNK_CONTRACT)["documents"]
+        == report.chunks
+        == {d.key: 20 for d in documents}
+    )
 
 
 def test_the_same_documents_make_the_same_bytes(tmp_path: Path) -> None:
     documents = [document(tmp_path / "files", long_text(word), name=word) for word in ("mill", "weir")]
     (tmp_path / "again").mkdir()
-    first, second = (chunk_documents(documents, tmp_path / "files", out, SETTINGS).part for out in (tmp_path, tmp_path / "again"))
-    assert first is not None and second is not None  # noqa: PT018
+    first, second = (
+        chunk_documents(documents, tmp_path / "files", out, SETTINGS).part for out in (tmp_path, tmp_path / "again")
+    )
+    assert first is not None and second is not None
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()
 
@@ -70,8 +83,13 @@ def test_documents_of_equal_key_are_cut_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mark", ["{spoiler=high}", "{spoiler=-1}", "{visibility=secret}", "{tags=}", "{spoiler=1"])
-def test_a_document_with_a_mark_that_cannot_be_read_is_refused_and_the_others_are_cut(tmp_path: Path, mark: str) -> None:
-    good, bad = document(tmp_path / "files", "# Mill\n\nBarley.\n"), document(tmp_path / "files", f"# Mill {mark}\n\nSecret.\n", name="bad")
+def test_a_document_with_a_mark_that_cannot_be_read_is_refused_and_the_others_are_cut(
+    tmp_path: Path, mark: str
+) -> None:
+    good, bad = (
+        document(tmp_path / "files", "# Mill\n\nBarley.\n"),
+        document(tmp_path / "files", f"# Mill {mark}\n\nSecret.\n", name="bad"),
+    )
     report = chunk_documents([bad, good], tmp_path / "files", tmp_path, SETTINGS)
     ((key, reason),) = report.rejected
     assert key == bad.key
@@ -81,13 +99,17 @@ def test_a_document_with_a_mark_that_cannot_be_read_is_refused_and_the_others_ar
 
 
 def test_where_every_document_is_refused_no_part_is_written(tmp_path: Path) -> None:
-    report = chunk_documents([document(tmp_path / "files", "# Mill {spoiler=x}\n")], tmp_path / "files", tmp_path, SETTINGS)
+    report = chunk_documents(
+        [document(tmp_path / "files", "# Mill {spoiler=x}\n")], tmp_path / "files", tmp_path, SETTINGS
+    )
     assert (report.part, report.chunks) == (None, {})
     assert list(tmp_path.glob("*.parquet")) == []
 
 
 def test_a_document_without_text_has_no_chunk_and_is_in_the_part_all_the_same(tmp_path: Path) -> None:
-    report = chunk_documents([document(tmp_path / "files", "---\ntitle: Nothing\n---\n")], tmp_path / "files", tmp_path, SETTINGS)
+    report = chunk_documents(
+        [document(tmp_path / "files", "---\ntitle: Nothing\n---\n")], tmp_path / "files", tmp_path, SETTINGS
+    )
     assert list(report.chunks.values()) == [0]
     assert report.part is not None
     assert schemas.read(report.part, schemas.CHUNK_CONTRACT).num_rows == 0
@@ -130,12 +152,17 @@ def test_what_is_indexed_holds_no_comments_of_ours(passage: str, indexed: str) -
 
 
 def test_an_embedder_is_given_the_headings_before_and_a_split_table_s_header_with_the_text() -> None:
-    assert embedding_parts(["Mill", "Stores"], "| what | how many |", "| barley | 3 |") == ("Mill > Stores", "| what | how many | | barley | 3 |")
+    assert embedding_parts(["Mill", "Stores"], "| what | how many |", "| barley | 3 |") == (
+        "Mill > Stores",
+        "| what | how many | | barley | 3 |",
+    )
 
 
 def test_equal_bodies_under_other_headings_are_embedded_apart_and_count_as_copies(tmp_path: Path) -> None:
     text = "# Mill\n\nBarley at dusk.\n\n# Weir\n\nBARLEY  at\ndusk.\n"
-    report = chunk_documents([document(tmp_path / "files", text)], tmp_path / "files", tmp_path, ChunkSettings(5, 1, 60, 0))
+    report = chunk_documents(
+        [document(tmp_path / "files", text)], tmp_path / "files", tmp_path, ChunkSettings(5, 1, 60, 0)
+    )
     assert report.part is not None
     one, other = schemas.read(report.part, schemas.CHUNK_CONTRACT).to_pylist()
     assert one["body_hash"] == other["body_hash"]

@@ -21,7 +21,10 @@ def test_a_part_holds_one_vector_a_window_and_says_whose_they_are(tmp_path: Path
     long = " ".join(f"word{n}" for n in range(100))
     path = embed_texts(texts("barley at dusk", long), tmp_path, bag)
     rows = schemas.read(path, schemas.EMBEDDING_CONTRACT).to_pylist()
-    assert [(row["text_hash"], row["window"]) for row in rows] == [("hash of barley at dusk", 0), *((f"hash of {long[:20]}", n) for n in range(3))]
+    assert [(row["text_hash"], row["window"]) for row in rows] == [
+        ("hash of barley at dusk", 0),
+        *((f"hash of {long[:20]}", n) for n in range(3)),
+    ]
     assert schemas.made_from(path, schemas.EMBEDDING_CONTRACT)["embedder"] == bag.fingerprint
     for row, window in zip(rows, [*bag.windows("barley at dusk", "Mill"), *bag.windows(long, "Mill")], strict=True):
         assert row["vector"] == pytest.approx(bag.embed_query(window).tolist())
@@ -69,7 +72,13 @@ class Careless(WordBag):
 
 @pytest.mark.parametrize(
     "answer",
-    [np.ones((1, 64), np.float32), np.ones((3, 64), np.float32), np.ones((2, 63), np.float32), np.full((2, 64), np.nan, np.float32), np.full((2, 64), np.inf, np.float32)],
+    [
+        np.ones((1, 64), np.float32),
+        np.ones((3, 64), np.float32),
+        np.ones((2, 63), np.float32),
+        np.full((2, 64), np.nan, np.float32),
+        np.full((2, 64), np.inf, np.float32),
+    ],
     ids=["one missing", "one too many", "another dimension", "not a number", "infinite"],
 )
 def test_an_answer_that_cannot_be_used_is_refused_whole(tmp_path: Path, answer: np.ndarray) -> None:
@@ -112,7 +121,10 @@ def test_many_small_parts_become_one_that_holds_the_same(tmp_path: Path) -> None
     assert sorted(after.hashes) == sorted(before.hashes)
     assert after.wordless == {"wordless"}
     vectors = dict(zip(before.hashes, before.vectors, strict=True))
-    assert all(np.array_equal(vectors[text_hash], vector) for text_hash, vector in zip(after.hashes, after.vectors, strict=True))
+    assert all(
+        np.array_equal(vectors[text_hash], vector)
+        for text_hash, vector in zip(after.hashes, after.vectors, strict=True)
+    )
 
 
 def test_few_parts_stay_as_they_are(tmp_path: Path) -> None:
@@ -123,5 +135,9 @@ def test_few_parts_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_texts_in_a_script_that_the_model_does_not_know_are_left_to_words() -> None:
-    latin, chinese, mixed = Text("latin", "", "The mill"), Text("chinese", "", "守将每夜关闭城门"), Text("digits", "", "3.5")
+    latin, chinese, mixed = (
+        Text("latin", "", "The mill"),
+        Text("chinese", "", "守将每夜关闭城门"),
+        Text("digits", "", "3.5"),
+    )
     assert split_known([latin, chinese, mixed], frozenset({"Latin"})) == ([latin, mixed], ["chinese"])

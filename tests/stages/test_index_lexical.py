@@ -38,7 +38,19 @@ class Bench:
             content = hashlib.sha256(text.encode()).hexdigest()
             (self.folder / "files" / f"{content}.md").write_bytes(text.encode())
             key = document_key(content, "markdown", (), SETTINGS)
-            documents.append(Document(key, f"s{number}@{version}", f"s{number}", content, "markdown", (), f"note {number}", (number, ""), level))
+            documents.append(
+                Document(
+                    key,
+                    f"s{number}@{version}",
+                    f"s{number}",
+                    content,
+                    "markdown",
+                    (),
+                    f"note {number}",
+                    (number, ""),
+                    level,
+                )
+            )
         part = chunk_documents(documents, self.folder / "files", self.folder, SETTINGS).part
         assert part is not None
         self.parts[:] = sorted({*self.parts, part})
@@ -51,7 +63,8 @@ class Bench:
         """What the store holds, without row numbers, each chunk with the marks of the run it lies in."""
         with self.open() as db:
             return db.execute(
-                "SELECT c.version_id, c.chunk_index, c.chunk_id, c.heading_path, t.title, t.heading, t.body, r.spoiler_level, r.spoiler_tags, r.hidden "
+                "SELECT c.version_id, c.chunk_index, c.chunk_id, c.heading_path, t.title, t.heading, t.body, "
+                "r.spoiler_level, r.spoiler_tags, r.hidden "
                 "FROM knowledge_chunk c JOIN chunk_terms t USING (row) "
                 "JOIN run r ON c.row BETWEEN r.first AND r.last AND r.version_id = c.version_id ORDER BY 1, 2"
             ).fetchall()
@@ -59,7 +72,10 @@ class Bench:
     def answers(self, query: str) -> list[tuple[str, int, float]]:
         with self.open() as db:
             found = search(db, parse_query(query), EVERYTHING, 100)
-            places = {row: (version, index) for row, version, index in db.execute("SELECT row, version_id, chunk_index FROM knowledge_chunk")}
+            places = {
+                row: (version, index)
+                for row, version, index in db.execute("SELECT row, version_id, chunk_index FROM knowledge_chunk")
+            }
         return sorted((*places[hit.row], round(hit.score, 9)) for hit in found)
 
 
@@ -69,10 +85,16 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def lore(word: str, sections: int = 4, mark: str = "") -> str:
-    return "".join(f"# {word} {n}{mark}\n\nThe {word} keeper counts {n} sacks of barley and writes it down at dusk in the ledger.\n\n" for n in range(sections))
+    return "".join(
+        f"# {word} {n}{mark}\n\nThe {word} keeper counts {n} sacks of barley and writes it down at dusk in the ledger.\n\n"
+        for n in range(sections)
+    )
 
 
-SECRETS = "# Open\n\nOne open lamp.\n\n# Later {spoiler=2 tags=end}\n\nA late lamp.\n\n# Hidden {visibility=hidden}\n\nA hidden lamp.\n\n# Open again\n\nAn open lamp again.\n"
+SECRETS = (
+    "# Open\n\nOne open lamp.\n\n# Later {spoiler=2 tags=end}\n\nA late lamp.\n\n"
+    "# Hidden {visibility=hidden}\n\nA hidden lamp.\n\n# Open again\n\nAn open lamp again.\n"
+)
 
 
 def test_a_store_that_is_built_and_one_that_grew_give_the_same_answers(bench: Bench, tmp_path: Path) -> None:
@@ -116,7 +138,8 @@ def test_rows_are_clustered_by_secrecy_and_then_by_source_and_place(bench: Bench
     build(bench.parts, bench.cut(SECRETS, lore("mill", 2), SECRETS.replace("lamp", "oil")), bench.store, 1)
     with bench.open() as db:
         rows = db.execute(
-            "SELECT r.hidden, r.spoiler_level, c.version_id, c.chunk_index FROM knowledge_chunk c JOIN run r ON c.row BETWEEN r.first AND r.last ORDER BY c.row"
+            "SELECT r.hidden, r.spoiler_level, c.version_id, c.chunk_index "
+            "FROM knowledge_chunk c JOIN run r ON c.row BETWEEN r.first AND r.last ORDER BY c.row"
         ).fetchall()
     assert rows == sorted(rows)
     assert len({(hidden, level) for hidden, level, _, _ in rows}) == 3
@@ -206,7 +229,10 @@ def test_an_error_leaves_the_store_as_it_was(bench: Bench) -> None:
     build(bench.parts, documents, bench.store, 1)
     before = bench.content()
     more = bench.cut(lore("weir"), first=1)
-    for act in (lambda: build([*bench.parts, Path("gone.parquet")], documents, bench.store, 2), lambda: change([Path("gone.parquet")], more, ["s0@1"], bench.store, 2)):
+    for act in (
+        lambda: build([*bench.parts, Path("gone.parquet")], documents, bench.store, 2),
+        lambda: change([Path("gone.parquet")], more, ["s0@1"], bench.store, 2),
+    ):
         with pytest.raises(Exception, match=r"gone\.parquet"):
             act()
         assert bench.content() == before
@@ -233,8 +259,12 @@ SPOIL: dict[str, Callable[[Path], object]] = {
     "no database": lambda store: store.write_bytes(b"x" * 5_000),
     "cut short": lambda store: store.write_bytes(store.read_bytes()[:5_000]),
     "foreign": lambda store: sqlite3.connect(store, isolation_level=None).execute("PRAGMA application_id = 1"),
-    "another contract": lambda store: sqlite3.connect(store, isolation_level=None).execute("UPDATE meta SET value = 'x' WHERE key = 'contract'"),
-    "an older tokenizer": lambda store: sqlite3.connect(store, isolation_level=None).execute("UPDATE meta SET value = '0.0' WHERE key = 'version'"),
+    "another contract": lambda store: sqlite3.connect(store, isolation_level=None).execute(
+        "UPDATE meta SET value = 'x' WHERE key = 'contract'"
+    ),
+    "an older tokenizer": lambda store: sqlite3.connect(store, isolation_level=None).execute(
+        "UPDATE meta SET value = '0.0' WHERE key = 'version'"
+    ),
 }
 
 

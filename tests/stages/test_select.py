@@ -9,7 +9,17 @@ from stages.select import select_files
 
 @pytest.fixture
 def lore(tmp_path: Path) -> Path:
-    for name in ("b.md", "a.txt", "C.MD", "deep/er/d.markdown", "deep/image.png", "deep/.hidden.md", ".git/config.md", "notes", "canonry.toml"):
+    for name in (
+        "b.md",
+        "a.txt",
+        "C.MD",
+        "deep/er/d.markdown",
+        "deep/image.png",
+        "deep/.hidden.md",
+        ".git/config.md",
+        "notes",
+        "canonry.toml",
+    ):
         path = tmp_path / "lore" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
@@ -26,7 +36,10 @@ def test_a_folder_gives_its_texts_in_order_named_by_their_path_inside_it(lore: P
 def test_other_files_are_counted_by_their_ending_and_hidden_ones_are_not(lore: Path) -> None:
     selection = select_files([lore])
     assert selection.ignored == {".png": 1, "": 1}
-    assert selection.ignored_line() == "2 files of other types left out (1 .png, 1 without ending); canonry reads .md and .txt"
+    assert (
+        selection.ignored_line()
+        == "2 files of other types left out (1 .png, 1 without ending); canonry reads .md and .txt"
+    )
 
 
 def test_where_nothing_is_left_out_nothing_is_said(lore: Path) -> None:
@@ -61,7 +74,9 @@ def test_canonry_s_own_data_is_never_selected(lore: Path) -> None:
     assert all("stored" not in file.name for file in select_files([lore], apart_from=lore / "data").files)
 
 
-@pytest.mark.parametrize("target", ["../outside.md", "b.md", "nowhere", "."], ids=["outside", "inside", "broken", "a folder"])
+@pytest.mark.parametrize(
+    "target", ["../outside.md", "b.md", "nowhere", "."], ids=["outside", "inside", "broken", "a folder"]
+)
 def test_a_link_inside_a_folder_is_rejected_and_says_where_it_leads(lore: Path, target: str) -> None:
     (lore.parent / "outside.md").write_text("secret")
     (lore / "link.md").symlink_to(target)
@@ -72,7 +87,11 @@ def test_a_link_inside_a_folder_is_rejected_and_says_where_it_leads(lore: Path, 
     assert len(selection.files) == 4
 
 
-@pytest.mark.parametrize("name", ["a\nb.md", "a\x1b[2Jb.md", b"a\xffb.md", "a\u202eb.md"], ids=["line end", "escape", "no Unicode", "direction"])
+@pytest.mark.parametrize(
+    "name",
+    ["a\nb.md", "a\x1b[2Jb.md", b"a\xffb.md", "a\u202eb.md"],
+    ids=["line end", "escape", "no Unicode", "direction"],
+)
 def test_a_name_that_a_terminal_would_not_show_is_rejected_and_shown_safely(lore: Path, name: str | bytes) -> None:
     import os
 

@@ -12,7 +12,9 @@ from stages.validate import Validated, check_encoding, validate_file
 TEXT = "Zoë’s café costs 5 €.\n"
 
 
-def validate(tmp_path: Path, data: bytes, *, name: str = "a.md", encoding: str | None = None, limit: int = 10_000) -> Validated:
+def validate(
+    tmp_path: Path, data: bytes, *, name: str = "a.md", encoding: str | None = None, limit: int = 10_000
+) -> Validated:
     (tmp_path / name).write_bytes(data)
     return validate_file(Selected(tmp_path / name, name, None), encoding=encoding, limit=limit)
 
@@ -25,7 +27,11 @@ def reason(tmp_path: Path, data: bytes, **options: object) -> str:
     return caught.value.reason
 
 
-@pytest.mark.parametrize("data", [TEXT.encode(), b"\xef\xbb\xbf" + TEXT.encode(), TEXT.replace("\n", "\r\n").encode(), b"x"], ids=["plain", "with its mark", "Windows line ends", "one letter"])
+@pytest.mark.parametrize(
+    "data",
+    [TEXT.encode(), b"\xef\xbb\xbf" + TEXT.encode(), TEXT.replace("\n", "\r\n").encode(), b"x"],
+    ids=["plain", "with its mark", "Windows line ends", "one letter"],
+)
 def test_utf_8_is_taken_byte_for_byte(tmp_path: Path, data: bytes) -> None:
     valid = validate(tmp_path, data)
     assert (valid.data, valid.encoding, valid.kind) == (data, "utf-8", "markdown")
@@ -40,7 +46,9 @@ def test_a_byte_order_mark_decides(tmp_path: Path, codec: str) -> None:
     assert valid.encoding == codec.removesuffix("-le").removesuffix("-be")
 
 
-@pytest.mark.parametrize("codec", ["cp1252", "utf-16-le", "utf-16-be", "cp1250", "iso8859-15", "utf-32-be", "cp037", "utf-7"])
+@pytest.mark.parametrize(
+    "codec", ["cp1252", "utf-16-le", "utf-16-be", "cp1250", "iso8859-15", "utf-32-be", "cp037", "utf-7"]
+)
 def test_an_encoding_is_converted_when_it_is_named(tmp_path: Path, codec: str) -> None:
     text = TEXT.replace("’", "'")
     text = text if codec not in ("cp037",) else text.replace("€", "$")
@@ -53,14 +61,23 @@ def test_an_encoding_is_converted_when_it_is_named(tmp_path: Path, codec: str) -
 
 @pytest.mark.parametrize(
     ("codec", "text"),
-    [("gb18030", "守将每夜关闭城门。\n"), ("big5", "城門\n"), ("shift_jis", "灯台守\n"), ("euc_kr", "성문\n"), ("koi8-r", "Дозорный\n"), ("iso2022_jp", "灯台守は青い鍵を\n")],
-)  # fmt: skip
+    [
+        ("gb18030", "守将每夜关闭城门。\n"),
+        ("big5", "城門\n"),
+        ("shift_jis", "灯台守\n"),
+        ("euc_kr", "성문\n"),
+        ("koi8-r", "Дозорный\n"),
+        ("iso2022_jp", "灯台守は青い鍵を\n"),
+    ],
+)
 def test_encodings_of_other_scripts_are_converted_when_they_are_named(tmp_path: Path, codec: str, text: str) -> None:
     assert validate(tmp_path, text.encode(codec), encoding=check_encoding(codec)).data.decode("utf-8") == text
 
 
 @pytest.mark.parametrize("codec", ["cp1252", "latin-1", "gb18030", "utf-16-le", "shift_jis"])
-@pytest.mark.parametrize("data", [TEXT.encode(), b"\xef\xbb\xbf" + TEXT.encode(), b"plain\n"], ids=["utf-8", "with its mark", "ascii"])
+@pytest.mark.parametrize(
+    "data", [TEXT.encode(), b"\xef\xbb\xbf" + TEXT.encode(), b"plain\n"], ids=["utf-8", "with its mark", "ascii"]
+)
 def test_a_named_encoding_leaves_what_is_utf_8_alone(tmp_path: Path, codec: str, data: bytes) -> None:
     assert validate(tmp_path, data, encoding=check_encoding(codec)).data == data
 

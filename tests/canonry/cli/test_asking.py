@@ -16,7 +16,9 @@ def data(tmp_path: Path, run_cli: Cli) -> Path:
     """A campaign of three notes without an embedder."""
     data, lore = tmp_path / "data", tmp_path / "lore"
     lore.mkdir()
-    (lore / "lamp.md").write_text("---\nclass: canon\ntags: [light]\nentities: [Mara]\ntype: place\n---\n# Lamp\n\nA brass lamp by the quay.\n")
+    (lore / "lamp.md").write_text(
+        "---\nclass: canon\ntags: [light]\nentities: [Mara]\ntype: place\n---\n# Lamp\n\nA brass lamp by the quay.\n"
+    )
     (lore / "gate.md").write_text("# Gate {spoiler=2 tags=ending}\n\nThe lamp behind the gate.\n")
     (lore / "cellar.md").write_text("---\nvisibility: hidden\n---\nA hidden lamp.\x1b[31m\n")
     run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
@@ -90,7 +92,9 @@ def test_where_nothing_matches_it_says_so(data: Path, run_cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
-def test_less_than_was_asked_for_is_exit_code_3_with_the_reason_on_standard_error(data: Path, run_cli: Cli, mode: str) -> None:
+def test_less_than_was_asked_for_is_exit_code_3_with_the_reason_on_standard_error(
+    data: Path, run_cli: Cli, mode: str
+) -> None:
     code, out, err = run_cli("query", "--data", data, "--json", "lamp", "--mode", mode)
     assert code == 3
     assert json.loads(out)["degraded"] in err
@@ -99,7 +103,14 @@ def test_less_than_was_asked_for_is_exit_code_3_with_the_reason_on_standard_erro
 
 @pytest.mark.parametrize(
     "options",
-    [("--limit", "0"), ("--limit", "5000"), ("--spoiler-level", "-1"), ("--role", "The King"), ("--class", "gospel"), ("--as-of", "yesterday")],
+    [
+        ("--limit", "0"),
+        ("--limit", "5000"),
+        ("--spoiler-level", "-1"),
+        ("--role", "The King"),
+        ("--class", "gospel"),
+        ("--as-of", "yesterday"),
+    ],
     ids=" ".join,
 )
 def test_an_impossible_option_is_exit_code_2_with_one_line(data: Path, run_cli: Cli, options: tuple[str, ...]) -> None:

@@ -87,7 +87,9 @@ def test_show_tells_the_settings_and_when_it_was_made(vell: Path, run_cli: Cli) 
 
 
 def test_settings_are_shown_and_changed(vell: Path, run_cli: Cli) -> None:
-    code, out, _ = run_cli("campaign", "settings", "vell", "--data", vell, "--json", "--set", "chunk.target=300", "--set", "mode=hybrid")
+    code, out, _ = run_cli(
+        "campaign", "settings", "vell", "--data", vell, "--json", "--set", "chunk.target=300", "--set", "mode=hybrid"
+    )
     assert code == 0
     assert (json.loads(out)["chunk.target"], json.loads(out)["mode"]) == ("300", "hybrid")
     assert json.loads(run_cli("campaign", "settings", "vell", "--data", vell, "--json")[1]) == json.loads(out)

@@ -15,6 +15,7 @@ from canonry.embedders import register
 from tests.fakes import WordBag
 
 ROOT = Path(__file__).parents[3]
+ANNOUNCED = "from canonry.cli import main\nimport sys\nprint('up', flush=True)\nsys.exit(main(sys.argv[1:]))"
 Cli = Callable[..., tuple[int, str, str]]
 
 
@@ -68,13 +69,16 @@ def test_every_option_of_an_import_is_kept(data: Path, lore: Path, run_cli: Cli)
     )  # fmt: skip
     assert (code, err) == (0, "")
     told = json.loads(run_cli("source", "show", "--data", data, "--json", "lamp.md")[1])
-    assert {key: told[key] for key in ("class", "title", "tags", "entities", "visibility", "spoiler_level", "spoiler_tags", "priority", "always_include")} == {
+    expected = {
         "class": "inspiration", "title": "The lamp", "tags": ["a", "b"], "entities": ["Mara"], "visibility": "hidden", "spoiler_level": 2,
         "spoiler_tags": ["x", "y"], "priority": "high", "always_include": True,
     }  # fmt: skip
+    assert {key: told[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize("options", [("--spoiler-level", "-1"), ("--spoiler-level", "99999999999"), ("--encoding", "klingon")], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [("--spoiler-level", "-1"), ("--spoiler-level", "99999999999"), ("--encoding", "klingon")], ids=" ".join
+)
 def test_an_impossible_option_imports_nothing(data: Path, lore: Path, run_cli: Cli, options: tuple[str, ...]) -> None:
     code, out, err = run_cli("import", "--data", data, lore, *options)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
@@ -92,7 +96,9 @@ def test_one_title_for_a_whole_folder_is_wrong_usage(data: Path, lore: Path, run
 
 
 @pytest.mark.parametrize(("choice", "code"), [("ask", 1), ("reuse", 0), ("separate", 0), ("cancel", 1)])
-def test_a_duplicate_is_what_was_chosen_and_without_a_terminal_refused(data: Path, lore: Path, run_cli: Cli, choice: str, code: int) -> None:
+def test_a_duplicate_is_what_was_chosen_and_without_a_terminal_refused(
+    data: Path, lore: Path, run_cli: Cli, choice: str, code: int
+) -> None:
     run_cli("import", "--data", data, lore)
     (lore / "copy.md").write_bytes((lore / "lamp.md").read_bytes())
     found, _, err = run_cli("import", "--data", data, lore / "copy.md", "--on-duplicate", choice)
@@ -102,7 +108,9 @@ def test_a_duplicate_is_what_was_chosen_and_without_a_terminal_refused(data: Pat
     assert len(sources) == (3 if choice == "separate" else 2)
 
 
-def test_impossible_rules_of_the_folder_are_wrong_usage_and_import_nothing(data: Path, lore: Path, run_cli: Cli) -> None:
+def test_impossible_rules_of_the_folder_are_wrong_usage_and_import_nothing(
+    data: Path, lore: Path, run_cli: Cli
+) -> None:
     (lore / "canonry.toml").write_text("[defaults]\nvisibility = 'secret'\n")
     code, _, err = run_cli("import", "--data", data, lore)
     assert code == 2
@@ -126,7 +134,9 @@ def test_verbose_names_every_file(data: Path, lore: Path, run_cli: Cli) -> None:
     assert "gate.txt" in out
 
 
-def test_an_embedder_that_is_away_is_exit_code_3_and_everything_is_found_by_words(data: Path, lore: Path, run_cli: Cli) -> None:
+def test_an_embedder_that_is_away_is_exit_code_3_and_everything_is_found_by_words(
+    data: Path, lore: Path, run_cli: Cli
+) -> None:
     register(WordBag("away", failures=1_000))
     run_cli("campaign", "settings", "vell", "--data", data, "--set", "embedder=away")
     code, _, err = run_cli("import", "--data", data, lore)
@@ -232,7 +242,7 @@ def test_an_interrupt_is_exit_code_130_with_one_line(data: Path, lore: Path, run
     """While the command waits for its question."""
     run_cli("import", "--data", data, lore)
     process = subprocess.Popen(
-        [sys.executable, "-c", "from canonry.cli import main\nimport sys\nprint('up', flush=True)\nsys.exit(main(sys.argv[1:]))", "query", "-", "--data", data],
+        [sys.executable, "-c", ANNOUNCED, "query", "-", "--data", data],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
     assert process.stdout is not None
@@ -259,7 +269,13 @@ def test_a_closed_pipe_ends_quietly(data: Path, lore: Path, run_cli: Cli) -> Non
 
 def test_output_to_a_file_has_no_colours_and_no_progress_bars(data: Path, lore: Path) -> None:
     for arguments in (("import", str(lore)), ("query", "lamp"), ("source", "list"), ("status",)):
-        done = subprocess.run([sys.executable, "-m", "canonry", *arguments, "--data", str(data)], capture_output=True, text=True, cwd=ROOT, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "canonry", *arguments, "--data", str(data)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
         assert done.returncode == 0
         assert "\x1b" not in done.stdout + done.stderr
         assert done.stderr == ""

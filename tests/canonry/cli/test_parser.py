@@ -9,7 +9,9 @@ import pytest
 from canonry.cli.parser import build_parser, parse
 
 
-def commands(parser: argparse.ArgumentParser, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+def commands(
+    parser: argparse.ArgumentParser, names: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
     """Every command and group below a parser, with the words that call it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -32,7 +34,9 @@ def test_the_commands_of_the_design_exist(command: str) -> None:
 
 
 @pytest.mark.parametrize("names", [(), *ALL], ids=" ".join)
-def test_every_command_has_a_help_that_names_every_option(names: tuple[str, ...], run_cli: Callable[..., tuple[int, str, str]]) -> None:
+def test_every_command_has_a_help_that_names_every_option(
+    names: tuple[str, ...], run_cli: Callable[..., tuple[int, str, str]]
+) -> None:
     code, out, err = run_cli(*names, "--help")
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: canonry {' '.join(names)}".strip())
@@ -67,7 +71,11 @@ def _is_module(name: str) -> bool:
     return name in ("asking", "campaigns", "demo", "indexing", "sources")
 
 
-@pytest.mark.parametrize("arguments", [["--data", "x", "--json", "-c", "v", "query", "lamp"], ["query", "--data", "x", "lamp", "--json", "-c", "v"]], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--data", "x", "--json", "-c", "v", "query", "lamp"], ["query", "--data", "x", "lamp", "--json", "-c", "v"]],
+    ids=["before", "after"],
+)
 def test_global_options_may_stand_before_the_command_and_after_it(arguments: list[str]) -> None:
     given = parse(arguments)
     assert (str(given.data), given.json, given.campaign, given.text) == ("x", True, "v", "lamp")
@@ -77,7 +85,13 @@ def test_what_is_not_given_comes_from_the_environment(monkeypatch: pytest.Monkey
     monkeypatch.setenv("CANONRY_DATA", "/lore")
     monkeypatch.setenv("CANONRY_CAMPAIGN", "vell")
     given = parse(["query", "lamp"])
-    assert (str(given.data), given.campaign, given.json, given.quiet, given.verbose) == ("/lore", "vell", False, False, 0)
+    assert (str(given.data), given.campaign, given.json, given.quiet, given.verbose) == (
+        "/lore",
+        "vell",
+        False,
+        False,
+        0,
+    )
     assert parse(["query", "lamp", "-c", "abbey"]).campaign == "abbey"
 
 
@@ -95,7 +109,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_wrong_usage_is_exit_code_2_and_says_nothing_on_standard_output(arguments: list[str], run_cli: Callable[..., tuple[int, str, str]]) -> None:
+def test_wrong_usage_is_exit_code_2_and_says_nothing_on_standard_output(
+    arguments: list[str], run_cli: Callable[..., tuple[int, str, str]]
+) -> None:
     code, out, err = run_cli(*arguments)
     assert (code, out) == (2, "")
     assert "usage: canonry" in err

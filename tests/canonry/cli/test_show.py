@@ -5,7 +5,10 @@ import pytest
 from canonry.cli.show import cut, plural, printable, size, table, width
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (64_000_000, "64.0 MB"), (2_500_000_000, "2.5 GB")])
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (64_000_000, "64.0 MB"), (2_500_000_000, "2.5 GB")],
+)
 def test_sizes_are_for_a_person(count: int, text: str) -> None:
     assert size(count) == text
 
@@ -20,12 +23,23 @@ def test_width_is_in_columns_of_a_terminal(text: str, columns: int) -> None:
     assert width(text) == columns
 
 
-@pytest.mark.parametrize(("text", "columns", "shown"), [("abcdef", 6, "abcdef"), ("abcdef", 4, "abc…"), ("城门城门", 5, "城门…")])
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"), [("abcdef", 6, "abcdef"), ("abcdef", 4, "abc…"), ("城门城门", 5, "城门…")]
+)
 def test_a_long_text_is_cut_with_an_ellipsis(text: str, columns: int, shown: str) -> None:
     assert cut(text, columns) == shown
 
 
-@pytest.mark.parametrize(("text", "shown"), [("a\x1b[2J", r"a\x1b[2J"), ("a\u202eb", r"a\u202eb"), ("a\tb\n", "a\tb\n"), ("👩\u200d👧", "👩\u200d👧"), ("\x07", r"\x07")])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[2J", r"a\x1b[2J"),
+        ("a\u202eb", r"a\u202eb"),
+        ("a\tb\n", "a\tb\n"),
+        ("👩\u200d👧", "👩\u200d👧"),
+        ("\x07", r"\x07"),
+    ],
+)
 def test_control_characters_are_shown_and_never_sent(text: str, shown: str) -> None:
     assert printable(text).replace(r"\x202e", r"\u202e") == shown
 

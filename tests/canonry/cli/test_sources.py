@@ -30,7 +30,10 @@ def as_json(run_cli: Cli, data: Path, *arguments: str) -> object:
 def test_list_shows_every_source(data: Path, run_cli: Cli) -> None:
     told = as_json(run_cli, data, "list")
     assert isinstance(told, list)
-    assert [(source["original_filename"], source["chunks"], source["enabled"]) for source in told] == [("gate.txt", 1, True), ("lamp.md", 1, True)]
+    assert [(source["original_filename"], source["chunks"], source["enabled"]) for source in told] == [
+        ("gate.txt", 1, True),
+        ("lamp.md", 1, True),
+    ]
     code, out, _ = run_cli("source", "list", "--data", data)
     assert code == 0
     assert "gate" in out
@@ -47,7 +50,12 @@ def test_list_of_an_empty_campaign_names_the_next_step(tmp_path: Path, run_cli: 
 def test_show_tells_everything_and_where_the_source_stands(data: Path, run_cli: Cli) -> None:
     told = as_json(run_cli, data, "show", "lamp.md")
     assert isinstance(told, dict)
-    assert (told["class"], told["chunks"], told["encoding"], told["mime_type"]) == ("reference", 1, "utf-8", "text/markdown")
+    assert (told["class"], told["chunks"], told["encoding"], told["mime_type"]) == (
+        "reference",
+        1,
+        "utf-8",
+        "text/markdown",
+    )
     assert list(told["lifecycle"]) == ["imported", "validated", "classified", "chunked", "indexed", "available"]
     code, out, _ = run_cli("source", "show", "lamp.md", "--data", data)
     assert code == 0
@@ -93,12 +101,32 @@ def test_disable_and_enable_are_in_force_at_the_next_question(data: Path, run_cl
 
 def test_edit_changes_what_is_named_and_nothing_else(data: Path, run_cli: Cli) -> None:
     before = as_json(run_cli, data, "show", "gate.txt")
-    after = as_json(run_cli, data, "edit", "gate.txt", "--class", "canon", "--title", "The gate", "--tags", "a,b", "--spoiler-level", "2", "--visibility", "hidden")
+    after = as_json(
+        run_cli,
+        data,
+        "edit",
+        "gate.txt",
+        "--class",
+        "canon",
+        "--title",
+        "The gate",
+        "--tags",
+        "a,b",
+        "--spoiler-level",
+        "2",
+        "--visibility",
+        "hidden",
+    )
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     changed = {key for key in before if key in after and before[key] != after[key]}
     assert changed - {"chunks"} == {"class", "title", "tags", "spoiler_level", "visibility", "updated_at"}
-    assert json.loads(run_cli("query", "--data", data, "--json", "gate", "--spoiler-level", "2", "--role", "narrator")[1])["results"][0]["class"] == "canon"
+    assert (
+        json.loads(run_cli("query", "--data", data, "--json", "gate", "--spoiler-level", "2", "--role", "narrator")[1])[
+            "results"
+        ][0]["class"]
+        == "canon"
+    )
 
 
 def test_edit_may_open_a_secret_again(data: Path, run_cli: Cli) -> None:
@@ -109,7 +137,9 @@ def test_edit_may_open_a_secret_again(data: Path, run_cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--spoiler-level", "-1")], ids=["nothing", "impossible"])
-def test_an_edit_of_nothing_or_of_the_impossible_is_wrong_usage(data: Path, run_cli: Cli, options: tuple[str, ...]) -> None:
+def test_an_edit_of_nothing_or_of_the_impossible_is_wrong_usage(
+    data: Path, run_cli: Cli, options: tuple[str, ...]
+) -> None:
     code, out, err = run_cli("source", "edit", "gate.txt", "--data", data, *options)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
 
