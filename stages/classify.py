@@ -264,7 +264,7 @@ def _labels(key: str, value: object) -> tuple[str, ...]:
 def _text(key: str, value: object) -> str:
     if isinstance(value, (list, dict)):
         raise UsageError(f"{key} {value!r}, which is no text")
-    return " ".join(_unicode(key, str(value)).split())
+    return " ".join("".join(char if char.isprintable() else " " for char in _unicode(key, str(value))).split())
 
 
 def _unicode(key: str, value: str) -> str:

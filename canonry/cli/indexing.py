@@ -35,6 +35,10 @@ def import_paths(given: argparse.Namespace) -> int:
     Catalog.open(at.catalog).close()
     choices = _choices(given)
     selection = select_files(given.paths, apart_from=given.data)
+    if given.title and len(selection.files) > 1:
+        raise UsageError(
+            f"--title names one source, but {len(selection.files)} files were given; import them one by one"
+        )
     started = time.perf_counter()
     with writing(at), _plain(at):
         bar = Bar(given)
@@ -62,8 +66,6 @@ def _choices(given: argparse.Namespace) -> Choices:
     }  # fmt: skip
     options = {key: value for key, value in stated.items() if value is not None}
     parse_facts(options)
-    if given.title and len(given.paths) > 1:
-        raise UsageError(f"--title names one source, but {len(given.paths)} paths were given; import them one by one")
     encoding = check_encoding(given.encoding) if given.encoding else None
 
     def decide(name: str, twin: str) -> str:

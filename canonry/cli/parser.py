@@ -59,6 +59,7 @@ def _command(
         help=help_,
         description=description or help_[0].upper() + help_[1:] + ".",
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     _add_globals(parser, campaign=campaign)
     parser.set_defaults(run=run)
@@ -81,7 +82,14 @@ def _add_globals(parser: argparse.ArgumentParser, *, campaign: bool) -> None:
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line with every global option filled in from the environment or its default."""
-    given = build_parser().parse_args(arguments)
+    parser = build_parser()
+    given, rest = parser.parse_known_args(arguments)
+    if getattr(given, "text", "") is None:  # a question that begins with a dash is a question
+        given.text, rest = (rest[0], rest[1:]) if rest else (None, rest)
+        if given.text is None:
+            parser.error("query needs a question; write canonry query TEXT")
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     data = os.environ.get("CANONRY_DATA")
     defaults: dict[str, object] = {
         "data": Path(data or "data") if given.run.__name__ != "run_demo" else None,
@@ -236,7 +244,7 @@ def _add_query(commands: Any) -> None:
         "Find the passages that answer a question and that the role may see. The words are never syntax; \"quoted words\"\n"
         "must occur as they stand. Without options: as a player, at spoiler level 0, nothing hidden.",
     )  # fmt: skip
-    parser.add_argument("text", help="the question, or - to read it from standard input")
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the question, or - to read it from standard input")
     parser.add_argument(
         "--mode", choices=("hybrid", "lexical", "semantic"), help="default: the campaign's own, at first lexical"
     )

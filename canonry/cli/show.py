@@ -107,7 +107,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Se
 def size(count: float) -> str:
     """Bytes for a person."""
     for unit in ("B", "kB", "MB"):
-        if count < 1000:
+        if count < 999.95:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} GB"

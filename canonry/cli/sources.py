@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -214,33 +216,37 @@ def _lifecycle(at: Layout, source: Source) -> dict[str, str]:
     }
 
 
-def _open_index(at: Layout) -> sqlite3.Connection:
+@contextmanager
+def _index(at: Layout) -> Iterator[sqlite3.Connection]:
+    """The lexical store; a damaged one in a line that says what to do."""
     if not at.lexical.exists():
         raise IndexMissing(f"campaign {at.campaign!r} has no index yet; `canonry reindex` makes it")
-    return database.open_reader(at.lexical)
+    with database.plain_errors(at.lexical, "`canonry reindex --full` builds the index anew"):
+        db = database.open_reader(at.lexical)
+        try:
+            yield db
+        finally:
+            db.close()
 
 
 def _chunk_counts(at: Layout) -> dict[str, int]:
     if not at.lexical.exists():
         return {}
-    db = database.open_reader(at.lexical)
-    try:
+    with _index(at) as db:
         return dict(db.execute("SELECT version_id, chunks FROM document"))
-    finally:
-        db.close()
 
 
 def _chunk_rows(at: Layout, version_id: str) -> list[tuple[Any, ...]]:
-    db = _open_index(at)
-    try:
+    with _index(at) as db:
         return db.execute(
-            "SELECT c.chunk_id, c.chunk_index, c.start_byte, c.end_byte, c.start_line, c.end_line, c.heading_path, c.page, c.token_count, "
-            "r.spoiler_level, r.spoiler_tags, r.hidden FROM knowledge_chunk c "
-            "JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row) WHERE c.version_id = ? ORDER BY c.chunk_index",
+            """
+            SELECT c.chunk_id, c.chunk_index, c.start_byte, c.end_byte, c.start_line, c.end_line, c.heading_path,
+                   c.page, c.token_count, r.spoiler_level, r.spoiler_tags, r.hidden
+            FROM knowledge_chunk c JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row)
+            WHERE c.version_id = ? ORDER BY c.chunk_index
+            """,
             (version_id,),
         ).fetchall()
-    finally:
-        db.close()
 
 
 def _chunk_json(row: tuple[Any, ...], data: bytes) -> dict[str, Any]:
