@@ -17,7 +17,7 @@ from canonry.text import FUNCTION_WORDS, Query, is_unspaced
 CONTRACT = "canonry/lexical/1"
 APPLICATION_ID = 0x636C6578  # "clex"
 COLUMN_WEIGHTS = (1.0, 2.0, 1.0)  # title, heading, body in bm25()
-POSTINGS_BUDGET = 60_000  # rows that the words of one query may touch before its most common words are left out
+POSTINGS_BUDGET = 160_000  # rows that the words of one query may touch before its most common words are left out
 TIES_EXPECTED = 50  # rows asked for beyond the limit, among which its ties nearly always end
 MOST_TERMS = 64  # of one query; the rarest are kept
 MOST_RANGES_APART = 8  # above this, one ranked pass over all of them is cheaper than a query a range

@@ -192,6 +192,7 @@ FUNCTION_WORDS = frozenset(
         "hers herself him himself his how i if in into is it its itself just me more most my myself no nor not of off on "
         "once only or other our ours out over own same she should so some such than that the their theirs them then "
         "there these they this those through to too under until up very was we were what when where which while who "
-        "whom whose why will with would you your yours"
+        "whom whose why will with would you your yours "
+        "didn doesn wasn weren isn aren couldn shouldn wouldn won don hasn haven hadn t s re ve ll d m"
     ).split()
 )

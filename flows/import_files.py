@@ -11,20 +11,20 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from canonry.catalog import Catalog, dump_heading_rules
 from canonry.config import Settings
-from canonry.errors import CanonryError, RejectedFile
+from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, HeadingRule, SourceFacts
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
-from flows.workers import FEWEST_CALLS, WORKERS, worker_pool
+from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
 from stages import chunk, classify, index_lexical, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.copy import copy_text
@@ -33,6 +33,7 @@ from stages.select import Selected, Selection
 
 BATCH_BYTES = 8_000_000
 BATCH_FILES = 512
+COPIES_AT_ONCE = 8
 Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
 
 
@@ -127,20 +128,34 @@ class _Import:
     def take(self, batch: Sequence[Selected]) -> None:
         """Import one batch: everything that can go wrong with a file happens before the commit."""
         drafts: list[tuple[Selected, Draft]] = []
+        texts: list[tuple[bytes, str, str]] = []
         for selected in batch:
             try:
-                draft = self._draft(selected)
+                draft, data = self._draft(selected)
             except RejectedFile as error:
                 self._report.rejected.append(error)
                 continue
             if draft is not None:
                 drafts.append((selected, draft))
+                texts.append((data, draft.document.kind, draft.document.content_hash))
         if drafts:
-            sync_folder(self._at.files)
+            self._store(texts)
             self._commit(drafts)
 
-    def _draft(self, selected: Selected) -> Draft | None:
-        """A file read, stored and classified; None where the campaign has it already."""
+    def _store(self, texts: Sequence[tuple[bytes, str, str]]) -> None:
+        """Copy texts into the campaign's storage, several at a time because each waits for the disk."""
+        with self._timed("copy"), ThreadPoolExecutor(COPIES_AT_ONCE) as pool:
+            copies = list(pool.map(lambda text: copy_text(text[0], self._at.files), texts))
+        with self._timed("hash"):
+            for copied, (_, kind, expected) in zip(copies, texts, strict=True):
+                found, stored = hash_file(copied, kind)
+                if found != expected:
+                    stored.unlink()
+                    raise DamagedData(f"{stored}: the disk gave back other bytes than were written; check the disk")
+        sync_folder(self._at.files)
+
+    def _draft(self, selected: Selected) -> tuple[Draft | None, bytes]:
+        """A file read and classified, with the text to store; None where the campaign has it already."""
         with self._timed("validate"):
             valid = validate.validate_file(
                 selected, encoding=self._choices.encoding, limit=self._settings.max_file_bytes
@@ -151,29 +166,27 @@ class _Import:
         if known and known[1] == valid.original_hash:
             self._restate(selected, known[0], valid)
             self._keep(selected, known[0], "unchanged")
-            return None
-        twin = self._contents.get(valid.original_hash) or self._contents.get(hashlib.sha256(valid.data).hexdigest())
+            return None, b""
+        content_hash = hashlib.sha256(valid.data).hexdigest()
+        twin = self._contents.get(valid.original_hash) or self._contents.get(content_hash)
         if twin and not known and self._decide(selected.name, twin) == "reuse":
             self._state_options(twin)
             self._keep(selected, twin, "reused")
-            return None
+            return None, b""
         facts, rules, front = self._classify(selected, valid)
         if known:
             facts = self._after_edits(known[0], facts)
-        with self._timed("copy"):
-            copied = copy_text(valid.data, self._at.files)
-        with self._timed("hash"):
-            content_hash, _ = hash_file(copied, valid.kind)
         source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
         document = Document(
             chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
             content_hash, valid.kind, rules, _text_title(front, selected), _place(facts, source_id), facts.spoiler_level,
         )  # fmt: skip
         self._contents[content_hash] = self._contents[valid.original_hash] = source_id
-        return Draft(
+        draft = Draft(
             document, facts, selected.name, path, len(valid.data), valid.encoding, valid.original_hash, dump_heading_rules(rules),
             known is None, self._stated,
         )  # fmt: skip
+        return draft, valid.data
 
     def _classify(
         self, selected: Selected, valid: validate.Validated
@@ -248,7 +261,7 @@ class _Import:
         calls = [(part, self._at.files, self._at.chunks, self._settings.chunk) for part in shares]
         if self._pool is None or len(calls) < WORKERS:
             return [chunk.chunk_documents(*call) for call in calls]
-        return list(self._pool.map(chunk.chunk_documents, *zip(*calls, strict=True)))
+        return spread(self._pool, chunk.chunk_documents, calls)
 
     def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path]) -> None:
         """Index the drafts, make them live in one commit, drop what they supersede: a reader sees one or the other."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -22,13 +23,14 @@ from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows.plan import Plan
-from flows.workers import FEWEST_CALLS, IN_PROCESSES, worker_pool
+from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, spread, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
 T = TypeVar("T")
 BATCH_BYTES = 4_000_000
 BATCH_DOCUMENTS = 512
 BATCH_TEXTS = 128
+BLOCK_TEXTS = 16_384  # texts held in memory at once
 MANIFEST_CONTRACT = "canonry/manifest/1"
 
 
@@ -52,7 +54,8 @@ class InProcess:
             yield from (function(*call) for call in calls)
             return
         with worker_pool() as pool:
-            yield from pool.map(function, *zip(*calls, strict=True))
+            for at in range(0, len(calls), 2 * WORKERS):
+                yield from spread(pool, function, calls[at : at + 2 * WORKERS])
 
 
 class Progress(Protocol):
@@ -143,16 +146,13 @@ def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, 
     folder = at.embeddings(embedder.fingerprint)
     with timed(report, "embed"):
         wanted = indexed_texts(at) - embed.known_hashes(folder, embedder.fingerprint)
-        parts = sorted(set(read_parts(at).values()))
-        texts, unknown = embed.split_known(list(embed.read_texts(parts, wanted)), embedder.scripts)
-        calls = [
-            (texts[start : start + BATCH_TEXTS], folder, plan.settings.embedder)
-            for start in range(0, len(texts), BATCH_TEXTS)
-        ]
+        unknown: list[str] = []
         try:
-            for _ in runner.each("embed", embed_batch, calls, retries=2):
-                report.embedded_texts = min(report.embedded_texts + BATCH_TEXTS, len(texts))
-                progress("embed", report.embedded_texts, len(texts))
+            for texts in blocks(embed.read_texts(sorted(set(read_parts(at).values())), wanted), BLOCK_TEXTS):
+                known, others = embed.split_known(texts, embedder.scripts)
+                unknown += others
+                for _ in embed_block(known, folder, plan, runner, report):
+                    progress("embed", report.embedded_texts + len(unknown), len(wanted))
         except EmbedderError as error:
             report.degraded = f"semantic search is incomplete: {error}"
         embed.merge_parts(folder, embedder)
@@ -161,6 +161,24 @@ def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, 
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
         report.lexical_only_texts = len(unknown)
         index_vectors.remove_other_generations(at.index, made.generation)
+
+
+def embed_block(
+    texts: Sequence[embed.Text], folder: Path, plan: Plan, runner: Runner, report: Report
+) -> Iterator[None]:
+    """Embed some texts in batches, pausing after each; a batch that is done stays."""
+    batches = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
+    calls = [(batch, folder, plan.settings.embedder) for batch in batches]
+    for batch, _ in zip(batches, runner.each("embed", embed_batch, calls, retries=2), strict=True):
+        report.embedded_texts += len(batch)
+        yield
+
+
+def blocks(items: Iterable[T], size: int) -> Iterable[list[T]]:
+    """The items in lists of at most that size."""
+    left = iter(items)
+    while block := list(islice(left, size)):
+        yield block
 
 
 def embed_batch(texts: Sequence[embed.Text], folder: Path, spec: str) -> Path:

@@ -35,7 +35,9 @@ class Workshop:
         """A new campaign without an embedder; settings by name with `_` for `.` (chunk_target="40")."""
         at = Layout(self.data, campaign)
         catalog = Catalog.create(at.catalog, campaign)
-        catalog.set_settings({"embedder": "none"} | {key.replace("chunk_", "chunk."): value for key, value in settings.items()})
+        catalog.set_settings(
+            {"embedder": "none"} | {key.replace("chunk_", "chunk."): value for key, value in settings.items()}
+        )
         catalog.close()
         return at
 
@@ -46,7 +48,9 @@ class Workshop:
         path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
         return path
 
-    def bring(self, at: Layout, *paths: Path, decide: str = "refuse", encoding: str | None = None, **options: object) -> ImportReport:
+    def bring(
+        self, at: Layout, *paths: Path, decide: str = "refuse", encoding: str | None = None, **options: object
+    ) -> ImportReport:
         """Import files or folders; options as in front matter (`class_` for class)."""
         stated = {key.rstrip("_"): value for key, value in options.items()}
         with writing(at):

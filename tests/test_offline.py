@@ -34,7 +34,11 @@ def main_job(prefix: list[str], tmp_path: Path) -> None:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [*prefix, *arguments, "--data", str(tmp_path / "data")], capture_output=True, text=True, timeout=300, check=False
+            [*prefix, *arguments, "--data", str(tmp_path / "data")],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -120,13 +120,25 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
                     )
                 )
             )
-    for warning in report.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    for line in _grouped(report.warnings):
+        note(given, f"warning: {line}")
     note(given, ignored)
     if report.rejected:
         print(f"Not imported: {plural(len(report.rejected), 'file')}", file=sys.stderr)
         for error in report.rejected:
             print(f"  {error}", file=sys.stderr)
+
+
+def _grouped(warnings: Sequence[str]) -> list[str]:
+    """One line for each thing that is said, with the files it is said of."""
+    files: dict[str, list[str]] = {}
+    for warning in warnings:
+        name, _, text = warning.partition(": ")
+        files.setdefault(text, []).append(name)
+    return [
+        f"{names[0]}: {text}" if len(names) == 1 else f"{len(names)} files ({', '.join(names[:3])}, …): {text}"
+        for text, names in files.items()
+    ]
 
 
 def _print_vectors(report: Report) -> None:

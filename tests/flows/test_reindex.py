@@ -70,7 +70,9 @@ def test_embedding_is_tried_again_and_then_complete(workshop: Workshop, prefect_
     assert workshop.ask(at).retrieve("old lamp", mode="hybrid").degraded is None
 
 
-def test_an_embedder_that_stays_away_leaves_search_by_words_and_says_so(workshop: Workshop, prefect_server: None) -> None:
+def test_an_embedder_that_stays_away_leaves_search_by_words_and_says_so(
+    workshop: Workshop, prefect_server: None
+) -> None:
     register(WordBag("away", failures=100))
     loaded.cache_clear()
     at = with_three_sources(workshop, "away")

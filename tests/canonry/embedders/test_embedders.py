@@ -82,7 +82,7 @@ def test_special_strings_are_plain_text(embedder: Embedder, special: str) -> Non
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
 def test_text_without_words_is_refused_by_name_of_the_limit(embedder: Embedder, text: str) -> None:
-    with pytest.raises(EmbedderError, match="windows|words"):
+    with pytest.raises(EmbedderError, match=r"windows|words"):
         embedder.embed_query(text)
     if embedder.spec == "minilm" or not text:
         with pytest.raises(EmbedderError, match=r"text 1 has \d tokens"):
