@@ -55,7 +55,7 @@ def print_passage(number: int, passage: Passage) -> None:
     print(f"{number}. {bold(printable(where))}")
     print(dim(printable(f"   {passage.class_}{marks} · {place} · {passage.chunk_id}")))
     for line in printable(passage.exact_text).splitlines():
-        print(f"   {line}")
+        print(f"   {line}".rstrip())
     print(dim(f"   why: {printable('; '.join(passage.reasons))}"))
     if passage.explain is not None:
         print(dim(f"   score: {json.dumps(passage.explain, ensure_ascii=False)}"))

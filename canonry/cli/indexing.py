@@ -18,6 +18,7 @@ from canonry.errors import UsageError
 from canonry.files import room_for
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.tokens import COUNTER
 
 if TYPE_CHECKING:
     from flows.import_files import Choices, ImportReport
@@ -250,7 +251,7 @@ def status(given: argparse.Namespace) -> int:
         "campaign_id": at.campaign, "sources": len(plan.documents), "chunks": state.rows, "embedder": plan.settings.embedder,
         "generation": state.meta.get("generation") or None, "vectors_by": state.meta.get("vector_fingerprint") or None,
         "chunks_without_vector": state.pending + int(state.meta.get("vectors_missing", 0)) if plan.fingerprint else None,
-        "default_mode": plan.settings.mode,
+        "default_mode": plan.settings.mode, "token_counter": COUNTER,
     }  # fmt: skip
     if given.json:
         print_json({**facts, "plan": as_json(plan)})
@@ -264,6 +265,7 @@ def status(given: argparse.Namespace) -> int:
         made_by = state.meta.get("vector_fingerprint") or "not made yet"
         without = plural(facts["chunks_without_vector"], "chunk")
         print(f"Embedder: {plan.settings.embedder} ({plan.fingerprint}); vectors: {made_by}, {without} without one")
+    print(f"Chunks: {plan.settings.chunk.target_tokens} tokens aimed at, as counted by {COUNTER}.")
     if plan.is_empty:
         print("Up to date.")
         return 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import yaml
 
 from canonry.embedders import register
 from canonry.layout import Layout
@@ -101,3 +104,12 @@ def test_a_good_run_prints_nothing_red(workshop: Workshop, server: str, prefect_
         "running as a Prefect flow …",
     ]
     assert done.stdout.startswith("Indexed: ")
+
+
+def test_the_deployment_names_a_flow_that_takes_its_parameters() -> None:
+    root = Path(__file__).parent.parent.parent
+    (deployment,) = yaml.safe_load((root / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
+    path, _, name = deployment["entrypoint"].partition(":")
+    assert (root / path).samefile(reindex.__file__)
+    assert set(deployment["parameters"]) <= set(inspect.signature(getattr(reindex, name).fn).parameters)
+    assert deployment["schedules"][0]["cron"] == "0 3 * * *"
