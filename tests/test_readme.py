@@ -13,7 +13,7 @@ import pytest
 from canonry.cli.parser import build_parser
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-SHOWN = sorted({line for line in re.findall(r"^\$ canonry (.+)$", README, re.MULTILINE)})
+SHOWN = sorted(set(re.findall(r"^\$ canonry (.+)$", README, re.MULTILINE)))
 
 
 def commands(parser: argparse.ArgumentParser, name: str = "canonry") -> Iterator[str]:
