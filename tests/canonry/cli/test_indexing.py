@@ -244,6 +244,7 @@ def test_an_interrupt_is_exit_code_130_with_one_line(data: Path, lore: Path, run
     process = subprocess.Popen(
         [sys.executable, "-c", ANNOUNCED, "query", "-", "--data", data],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where the tests run in the background
     )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
