@@ -18,7 +18,7 @@ from benchmarks.figures import show, write_json
 from canonry.config import ChunkSettings
 from canonry.database import open_reader
 from canonry.layout import Layout
-from flows.import_files import ImportReport
+from flows.import_report import ImportReport
 
 SMALL = ChunkSettings().min_tokens
 HEADERS = (

@@ -15,74 +15,11 @@ from typing import NamedTuple
 
 from canonry import database
 from canonry.errors import DamagedData, NotFound, UsageError
+from canonry.migrations import MIGRATIONS
 from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
 
 APPLICATION_ID = 0x63616E72  # "canr"
-
-_MIGRATIONS = (
-    """
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-    CREATE TABLE knowledge_source (
-        source_id TEXT PRIMARY KEY CHECK (source_id <> '' AND source_id NOT GLOB '*[ ' || char(9, 10, 13) || ']*'),
-        campaign_id TEXT NOT NULL,
-        title TEXT NOT NULL,
-        original_filename TEXT NOT NULL,
-        original_path TEXT NOT NULL,
-        class TEXT NOT NULL CHECK (class IN ('canon', 'reference', 'inspiration')),
-        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
-        visibility TEXT NOT NULL CHECK (visibility IN ('normal', 'hidden')),
-        spoiler_level INTEGER NOT NULL CHECK (spoiler_level >= 0),
-        priority TEXT NOT NULL CHECK (priority IN ('low', 'normal', 'high')),
-        always_include INTEGER NOT NULL CHECK (always_include IN (0, 1)),
-        trust TEXT, edition TEXT, uri TEXT, notes TEXT, source_type TEXT, chapter TEXT,
-        reading_order INTEGER,
-        scope TEXT CHECK (scope IN ('invariant', 'initial', 'descriptive', 'historical')),
-        heading_rules TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading_rules)),
-        extra TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(extra)),
-        edited TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(edited)),
-        imported_at TEXT NOT NULL,
-        updated_at TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX source_by_path ON knowledge_source (original_path);
-    CREATE TABLE knowledge_source_version (
-        version_id TEXT PRIMARY KEY,
-        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
-        number INTEGER NOT NULL CHECK (number >= 1),
-        content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
-        original_hash TEXT NOT NULL CHECK (length(original_hash) = 64),
-        file_size INTEGER NOT NULL CHECK (file_size >= 0),
-        mime_type TEXT NOT NULL CHECK (mime_type IN ('text/markdown', 'text/plain')),
-        encoding TEXT NOT NULL,
-        text_title TEXT NOT NULL,
-        parser_version TEXT NOT NULL,
-        chunking_version TEXT NOT NULL,
-        imported_at TEXT NOT NULL,
-        valid_from TEXT NOT NULL,
-        valid_to TEXT CHECK (valid_to IS NULL OR valid_to >= valid_from),
-        UNIQUE (source_id, number)
-    ) STRICT;
-    CREATE INDEX version_by_content ON knowledge_source_version (content_hash);
-    CREATE UNIQUE INDEX one_live_version ON knowledge_source_version (source_id) WHERE valid_to IS NULL;
-    CREATE TABLE source_label (
-        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
-        kind TEXT NOT NULL CHECK (kind IN ('tag', 'entity', 'spoiler_tag', 'allowed_role')),
-        label TEXT NOT NULL CHECK (label <> ''),
-        folded TEXT NOT NULL, -- by canonry.text.fold: labels that differ in case alone are the same
-        PRIMARY KEY (source_id, kind, folded)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE knowledge_retrieval_record (
-        record_id INTEGER PRIMARY KEY,
-        created_at TEXT NOT NULL,
-        role TEXT NOT NULL,
-        query TEXT NOT NULL,
-        supplied TEXT NOT NULL CHECK (json_valid(supplied))
-    ) STRICT;
-    CREATE VIEW source_tag AS SELECT source_id, label AS tag FROM source_label WHERE kind = 'tag';
-    CREATE VIEW source_entity AS SELECT source_id, label AS entity FROM source_label WHERE kind = 'entity';
-    """,
-)
 
 _LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
 _EDITABLE = {
@@ -154,9 +91,9 @@ class Catalog:
             reader = cls(database.open_reader(path), path)
             try:
                 version = reader._version()
-                if not 0 < version <= len(_MIGRATIONS) or (version < len(_MIGRATIONS) and not write):
+                if not 0 < version <= len(MIGRATIONS) or (version < len(MIGRATIONS) and not write):
                     raise DamagedData(
-                        f"{path}: catalog version {version}, this canonry reads {len(_MIGRATIONS)}; "
+                        f"{path}: catalog version {version}, this canonry reads {len(MIGRATIONS)}; "
                         "install the canonry that wrote it"
                     )
             except BaseException:
@@ -166,7 +103,7 @@ class Catalog:
                 return reader
             reader.close()
             catalog = cls(database.open_writer(path), path)
-            if version < len(_MIGRATIONS):
+            if version < len(MIGRATIONS):
                 with database.transaction(catalog.connection) as db:
                     catalog._migrate(db)
         return catalog
@@ -181,12 +118,12 @@ class Catalog:
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         done = int(db.execute("PRAGMA user_version").fetchone()[0])
-        for script in _MIGRATIONS[done:]:
+        for script in MIGRATIONS[done:]:
             for statement in script.split(";\n"):
                 if statement.strip():
                     db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     # settings
 

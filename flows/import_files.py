@@ -22,7 +22,8 @@ from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, HeadingRule, SourceFacts
-from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.import_report import Imported, ImportReport
+from flows.pipeline import InProcess, Progress, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
 from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
 from stages import chunk, classify, index_lexical, validate
@@ -35,32 +36,6 @@ BATCH_BYTES = 8_000_000
 BATCH_FILES = 512
 COPIES_AT_ONCE = 8
 Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """One file that is in the campaign now. `outcome` is new, updated, unchanged or reused."""
-
-    name: str
-    source_id: str
-    outcome: str
-    class_: str
-    chunks: int
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What an import did, file by file."""
-
-    imported: list[Imported] = field(default_factory=list)
-    rejected: list[RejectedFile] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    bytes: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-    index: Report = field(default_factory=Report)
-
-    def count(self, outcome: str) -> int:
-        return sum(1 for file in self.imported if file.outcome == outcome)
 
 
 class Cancelled(CanonryError):

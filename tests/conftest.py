@@ -11,7 +11,8 @@ import canonry
 from canonry.catalog import Catalog
 from canonry.layout import Layout
 from canonry.locking import writing
-from flows.import_files import Choices, ImportReport, import_files
+from flows.import_files import Choices, import_files
+from flows.import_report import ImportReport
 from stages.select import select_files
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -21,7 +21,8 @@ from canonry.locking import writing
 from canonry.tokens import COUNTER
 
 if TYPE_CHECKING:
-    from flows.import_files import Choices, ImportReport
+    from flows.import_files import Choices
+    from flows.import_report import ImportReport
     from flows.pipeline import Report
     from flows.plan import Plan
 

@@ -8,6 +8,7 @@ import pytest
 from canonry import catalog as catalog_module
 from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules, parse_instant
 from canonry.errors import DamagedData, NotFound, UsageError
+from canonry.migrations import MIGRATIONS
 from canonry.records import Document, Draft, HeadingRule, Marks, SourceFacts
 
 
@@ -79,7 +80,7 @@ def test_every_table_is_strict(catalog: Catalog) -> None:
 def test_the_migrations_are_numbered_from_the_first(path: Path) -> None:
     """The first migration is never edited once released: the version stored is the number of migrations that ran."""
     with sqlite3.connect(path) as db:
-        assert db.execute("PRAGMA user_version").fetchone()[0] == len(catalog_module._MIGRATIONS)
+        assert db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
         assert db.execute("PRAGMA application_id").fetchone()[0] == catalog_module.APPLICATION_ID
 
 

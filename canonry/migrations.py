@@ -1,0 +1,67 @@
+"""The catalog's schema, as the steps that made it: appended, never edited."""
+
+from __future__ import annotations
+
+MIGRATIONS = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE knowledge_source (
+        source_id TEXT PRIMARY KEY CHECK (source_id <> '' AND source_id NOT GLOB '*[ ' || char(9, 10, 13) || ']*'),
+        campaign_id TEXT NOT NULL,
+        title TEXT NOT NULL,
+        original_filename TEXT NOT NULL,
+        original_path TEXT NOT NULL,
+        class TEXT NOT NULL CHECK (class IN ('canon', 'reference', 'inspiration')),
+        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+        visibility TEXT NOT NULL CHECK (visibility IN ('normal', 'hidden')),
+        spoiler_level INTEGER NOT NULL CHECK (spoiler_level >= 0),
+        priority TEXT NOT NULL CHECK (priority IN ('low', 'normal', 'high')),
+        always_include INTEGER NOT NULL CHECK (always_include IN (0, 1)),
+        trust TEXT, edition TEXT, uri TEXT, notes TEXT, source_type TEXT, chapter TEXT,
+        reading_order INTEGER,
+        scope TEXT CHECK (scope IN ('invariant', 'initial', 'descriptive', 'historical')),
+        heading_rules TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading_rules)),
+        extra TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(extra)),
+        edited TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(edited)),
+        imported_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX source_by_path ON knowledge_source (original_path);
+    CREATE TABLE knowledge_source_version (
+        version_id TEXT PRIMARY KEY,
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        number INTEGER NOT NULL CHECK (number >= 1),
+        content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+        original_hash TEXT NOT NULL CHECK (length(original_hash) = 64),
+        file_size INTEGER NOT NULL CHECK (file_size >= 0),
+        mime_type TEXT NOT NULL CHECK (mime_type IN ('text/markdown', 'text/plain')),
+        encoding TEXT NOT NULL,
+        text_title TEXT NOT NULL,
+        parser_version TEXT NOT NULL,
+        chunking_version TEXT NOT NULL,
+        imported_at TEXT NOT NULL,
+        valid_from TEXT NOT NULL,
+        valid_to TEXT CHECK (valid_to IS NULL OR valid_to >= valid_from),
+        UNIQUE (source_id, number)
+    ) STRICT;
+    CREATE INDEX version_by_content ON knowledge_source_version (content_hash);
+    CREATE UNIQUE INDEX one_live_version ON knowledge_source_version (source_id) WHERE valid_to IS NULL;
+    CREATE TABLE source_label (
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        kind TEXT NOT NULL CHECK (kind IN ('tag', 'entity', 'spoiler_tag', 'allowed_role')),
+        label TEXT NOT NULL CHECK (label <> ''),
+        folded TEXT NOT NULL, -- by canonry.text.fold: labels that differ in case alone are the same
+        PRIMARY KEY (source_id, kind, folded)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE knowledge_retrieval_record (
+        record_id INTEGER PRIMARY KEY,
+        created_at TEXT NOT NULL,
+        role TEXT NOT NULL,
+        query TEXT NOT NULL,
+        supplied TEXT NOT NULL CHECK (json_valid(supplied))
+    ) STRICT;
+    CREATE VIEW source_tag AS SELECT source_id, label AS tag FROM source_label WHERE kind = 'tag';
+    CREATE VIEW source_entity AS SELECT source_id, label AS entity FROM source_label WHERE kind = 'entity';
+    """,
+)
