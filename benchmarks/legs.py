@@ -98,7 +98,7 @@ def _run_weighted(collection: Collection, weights: tuple[int, int, int]) -> Run:
     sql = f"SELECT rowid, {score} FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY 2 DESC, rowid LIMIT {CANDIDATES}"
     run: Run = {}
     for key, text in collection.queries.items():
-        words = lexical.match_expression(collection.db, parse_query(text))
+        words = lexical.match_expression(collection.db, parse_query(text)).expression
         run[key] = _by_document(collection, collection.db.execute(sql, (words,)) if words else ())
     return run
 

@@ -17,6 +17,7 @@ from canonry.text import FUNCTION_WORDS, Query, is_unspaced
 CONTRACT = "canonry/lexical/1"
 APPLICATION_ID = 0x636C6578  # "clex"
 COLUMN_WEIGHTS = (1.0, 2.0, 1.0)  # title, heading, body in bm25()
+RANKED_ROWS = 10_000  # rows of a query's rarer words that are ranked; its other words only add to their scores
 POSTINGS_BUDGET = 160_000  # rows that the words of one query may touch before its most common words are left out
 TIES_EXPECTED = 50  # rows asked for beyond the limit, among which its ties nearly always end
 MOST_TERMS = 64  # of one query; the rarest are kept
@@ -89,23 +90,37 @@ def meta(db: sqlite3.Connection, key: str) -> str:
     return str(row[0]) if row else ""
 
 
-def match_expression(db: sqlite3.Connection, query: Query) -> str:
-    """The FTS5 expression of a query: every word quoted, nothing of the text read as syntax. Empty without words."""
-    terms = _affordable(db, query.terms)
-    kept = set(terms)
-    alternatives = [f'"{term}"' for term in terms]
-    alternatives += [f'"{" ".join(compound)}"' for compound in query.compounds if kept.intersection(compound)][
-        :MOST_TERMS
-    ]
-    alternatives += [f'"{prefix}"*' for prefix in query.prefixes]
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An FTS5 expression, and how often it counts each word of the query (which scales the scores and nothing else)."""
+
+    expression: str
+    counted: int = 1
+
+
+def match_expression(db: sqlite3.Connection, query: Query) -> Match:
+    """The expression of a query: every word quoted, nothing of the text read as syntax. Empty without words.
+
+    In a large index a row must hold one of the rarer words to be ranked, and is then ranked by all of them: ranking
+    costs far more than matching. The rarer words stand on both sides of the AND, so the others are named twice too:
+    BM25 sums over the words as they are named, and so every word keeps its weight.
+    """
+    needed, others = _by_rarity(db, query.terms)
+    kept = {*needed, *others}
+    wanted = [f'"{term}"' for term in needed]
+    wanted += [f'"{" ".join(compound)}"' for compound in query.compounds if kept.intersection(compound)][:MOST_TERMS]
+    wanted += [f'"{prefix}"*' for prefix in query.prefixes]
+    optional = [f'"{term}"' for term in others]
     phrases = [f'"{" ".join(phrase)}"{"*" if is_unspaced(phrase[-1]) else ""}' for phrase in query.phrases]
-    if not phrases:
-        return " OR ".join(alternatives)
-    return f"({' AND '.join(phrases)}) AND ({' OR '.join(phrases + alternatives)})"
+    if phrases:
+        return Match(f"({' AND '.join(phrases)}) AND ({' OR '.join(phrases + wanted + optional)})")
+    if optional:
+        return Match(f"({' OR '.join(wanted)}) AND ({' OR '.join(wanted + optional + optional)})", 2)
+    return Match(" OR ".join(wanted))
 
 
-def _affordable(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
-    """The terms to match, rarest first, until together they touch the postings budget; at least the rarest.
+def _by_rarity(db: sqlite3.Connection, terms: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(terms of which a row must hold one, terms that only rank), each rarest first; what both budgets exclude is left out.
 
     Function words are left out where anything else is asked for.
     """
@@ -115,14 +130,16 @@ def _affordable(db: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
         some = ordered[at : at + 500]
         marks = ",".join("?" * len(some))
         rows_of.update(db.execute(f"SELECT term, rows FROM common_term WHERE term IN ({marks})", some))
-    affordable: list[str] = []
+    needed: list[str] = []
+    others: list[str] = []
     spent = 0
     for term in sorted(ordered, key=rows_of.__getitem__)[:MOST_TERMS]:
         spent += rows_of[term]
-        if affordable and spent > POSTINGS_BUDGET:
-            break
-        affordable.append(term)
-    return affordable
+        if not needed or spent <= RANKED_ROWS:
+            needed.append(term)
+        elif spent <= POSTINGS_BUDGET:
+            others.append(term)
+    return needed, others
 
 
 def search(db: sqlite3.Connection, query: Query, ranges: Ranges, limit: int) -> list[Hit]:
@@ -130,13 +147,13 @@ def search(db: sqlite3.Connection, query: Query, ranges: Ranges, limit: int) -> 
 
     The ranges bound the search itself: what lies outside takes no place among the best.
     """
-    expression = match_expression(db, query)
-    if not expression or not ranges:
+    match = match_expression(db, query)
+    if not match.expression or not ranges:
         return []
     if len(ranges.pairs) > MOST_RANGES_APART:
-        found = _search_hull(db, expression, ranges, limit)
+        found = _search_hull(db, match, ranges, limit)
     else:
-        found = [hit for first, last in ranges.pairs for hit in _search_range(db, expression, first, last, limit)]
+        found = [hit for first, last in ranges.pairs for hit in _search_range(db, match, first, last, limit)]
     found.sort(key=lambda hit: (-hit.score, hit.row))
     if len(found) > limit:
         found = [hit for hit in found if hit.score >= found[limit - 1].score]
@@ -147,20 +164,22 @@ _SCORE = f"bm25(chunk_fts, {', '.join(map(str, COLUMN_WEIGHTS))})"
 _RANKED = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY {_SCORE}"
 
 
-def _search_range(db: sqlite3.Connection, expression: str, first: int, last: int, limit: int) -> list[Hit]:
+def _search_range(db: sqlite3.Connection, match: Match, first: int, last: int, limit: int) -> list[Hit]:
     """The best of one range, with every row that ties with the last of them."""
-    rows = db.execute(f"{_RANKED} LIMIT ?", (expression, first, last, limit + TIES_EXPECTED)).fetchall()
+    rows = db.execute(f"{_RANKED} LIMIT ?", (match.expression, first, last, limit + TIES_EXPECTED)).fetchall()
     if len(rows) == limit + TIES_EXPECTED and rows[-1][1] == rows[limit - 1][1]:
-        return _search_hull(db, expression, Ranges(((first, last),)), limit)
-    return [Hit(row, -score) for row, score in rows if len(rows) <= limit or score <= rows[limit - 1][1]]
+        return _search_hull(db, match, Ranges(((first, last),)), limit)
+    return [
+        Hit(row, -score / match.counted) for row, score in rows if len(rows) <= limit or score <= rows[limit - 1][1]
+    ]
 
 
-def _search_hull(db: sqlite3.Connection, expression: str, ranges: Ranges, limit: int) -> list[Hit]:
+def _search_hull(db: sqlite3.Connection, match: Match, ranges: Ranges, limit: int) -> list[Hit]:
     """One ranked pass from the first range to the last, keeping what lies inside a range."""
     found: list[Hit] = []
-    for row, score in db.execute(_RANKED, (expression, ranges.pairs[0][0], ranges.pairs[-1][1])):
-        if len(found) >= limit and -score < found[-1].score:
+    for row, score in db.execute(_RANKED, (match.expression, ranges.pairs[0][0], ranges.pairs[-1][1])):
+        if len(found) >= limit and -score / match.counted < found[-1].score:
             break
         if row in ranges:
-            found.append(Hit(row, -score))
+            found.append(Hit(row, -score / match.counted))
     return found

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from canonry import lexical
-from canonry.lexical import Hit, Ranges, match_expression, search
+from canonry import database, lexical
+from canonry.lexical import Hit, Match, Ranges, match_expression, search
 from canonry.text import index_terms, parse_query
+from tests.conftest import Workshop
 
 WORDS = ["mill", "weir", "barley", "clerk", "dusk", "tide", "salt", "rope", "lamp", "oath"]
 ROWS = 400
@@ -108,7 +109,7 @@ def with_common_terms(**rows: int) -> sqlite3.Connection:
 
 def test_words_are_ored_the_rarest_first() -> None:
     assert (
-        match_expression(with_common_terms(mill=500, weir=20), parse_query("mill weir oath"))
+        match_expression(with_common_terms(mill=500, weir=20), parse_query("mill weir oath")).expression
         == '"oath" OR "weir" OR "mill"'
     )
 
@@ -116,33 +117,71 @@ def test_words_are_ored_the_rarest_first() -> None:
 def test_the_most_common_words_are_left_out_beyond_the_budget() -> None:
     budget = lexical.POSTINGS_BUDGET
     db = with_common_terms(the=budget, mill=budget // 2, weir=10)
-    assert match_expression(db, parse_query("the weir mill")) == '"weir" OR "mill"'
+    asked = match_expression(db, parse_query("the weir stone mill"))
+    assert "stone" in asked.expression
+    assert "mill" in asked.expression
+    assert (
+        match_expression(with_common_terms(mill=2 * budget, weir=10), parse_query("weir mill")).expression == '"weir"'
+    )
+
+
+def test_in_a_large_index_a_row_needs_a_rarer_word_and_is_ranked_by_all() -> None:
+    """Each word is named twice, so that all keep their weight."""
+    db = with_common_terms(mill=lexical.RANKED_ROWS, weir=10, oath=20)
+    assert match_expression(db, parse_query("mill weir oath")) == Match(
+        '("weir" OR "oath") AND ("weir" OR "oath" OR "mill" OR "mill")', 2
+    )
 
 
 def test_a_common_word_alone_is_still_asked_for() -> None:
     db = with_common_terms(the=10 * lexical.POSTINGS_BUDGET, of=20 * lexical.POSTINGS_BUDGET)
-    assert match_expression(db, parse_query("of the")) == '"the"'
+    assert match_expression(db, parse_query("of the")).expression == '"the"'
 
 
 def test_a_very_long_question_is_asked_by_its_rarest_words() -> None:
     words = [f"w{number}" for number in range(3_000)]
-    expression = match_expression(with_common_terms(**dict.fromkeys(words[:2990], 2)), parse_query(" ".join(words)))
+    common = with_common_terms(**dict.fromkeys(words[:2990], 2))
+    expression = match_expression(common, parse_query(" ".join(words))).expression
     assert expression.count(" OR ") == lexical.MOST_TERMS - 1
     assert all(f'"{word}"' in expression for word in words[2_990:])
 
 
 def test_phrases_must_all_occur_and_words_only_rank() -> None:
-    expression = match_expression(with_common_terms(), parse_query('"blue heron" "brass key" salt'))
+    expression = match_expression(with_common_terms(), parse_query('"blue heron" "brass key" salt')).expression
     assert expression.startswith('("blue heron" AND "brass key") AND (')
 
 
 def test_a_compound_with_a_digit_matches_by_its_parts_and_more_so_as_a_whole() -> None:
-    assert match_expression(with_common_terms(), parse_query("version 3.5")) == '"version" OR "3" OR "5" OR "3 5"'
+    assert (
+        match_expression(with_common_terms(), parse_query("version 3.5")).expression
+        == '"version" OR "3" OR "5" OR "3 5"'
+    )
 
 
 def test_a_compound_of_words_matches_by_its_parts() -> None:
-    assert match_expression(with_common_terms(), parse_query("half-orc")) == '"half" OR "orc"'
+    assert match_expression(with_common_terms(), parse_query("half-orc")).expression == '"half" OR "orc"'
 
 
 def test_a_single_character_of_an_unspaced_script_asks_for_what_begins_with_it() -> None:
-    assert match_expression(with_common_terms(), parse_query("雨")) == '"雨"*'
+    assert match_expression(with_common_terms(), parse_query("雨")).expression == '"雨"*'
+
+
+def test_what_a_rarer_word_finds_is_ranked_as_an_or_over_all_words_would(workshop: Workshop) -> None:
+    """The same scores and the same order, cut down to the rows that hold a rarer word."""
+    at = workshop.create()
+    for number in range(40):
+        rare = "weir " * (number % 3) + "oath " * (number % 5 == 0)
+        workshop.write(
+            f"n{number}.md", f"The mill stands by mill number {number}. {rare}Mill wheels turn. {'water ' * number}\n"
+        )
+    workshop.bring(at, workshop.root / "lore")
+    db = database.open_reader(at.lexical)
+    everything = Ranges(((1, 10_000),))
+    plain = search(db, parse_query("mill weir oath"), everything, 100)
+    writer = database.open_writer(at.lexical)
+    writer.execute("INSERT OR REPLACE INTO common_term VALUES ('mill', ?)", (lexical.RANKED_ROWS,))
+    writer.close()
+    cut = search(db, parse_query("mill weir oath"), everything, 100)
+    rarer = {hit.row for hit in search(db, parse_query("weir oath"), everything, 100)}
+    assert [hit.row for hit in cut] == [hit.row for hit in plain if hit.row in rarer]
+    assert [hit.score for hit in cut] == pytest.approx([hit.score for hit in plain if hit.row in rarer])
