@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import NamedTuple
 
 from canonry import database
 from canonry.errors import DamagedData, NotFound, UsageError
+from canonry.files import temporary_beside
 from canonry.migrations import MIGRATIONS
 from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
@@ -42,6 +43,17 @@ class VersionRow(NamedTuple):
     heading_rules: str
     reading_order: int | None
     spoiler_level: int
+    earlier_rules: str  # heading rules of the time when a superseded version was live
+
+
+class RecordRow(NamedTuple):
+    """One row of knowledge_retrieval_record."""
+
+    record_id: int
+    created_at: str
+    role: str
+    query: str
+    supplied: str
 
 
 def now() -> str:
@@ -52,6 +64,8 @@ def now() -> str:
 def parse_instant(text: str) -> str:
     """A date or an instant as the catalog writes it; UTC where no zone is given, the end of the day for a date."""
     try:
+        if "W" in text.upper():
+            raise ValueError(text)
         instant = datetime.fromisoformat(text)
         if len(text) <= 10 and "T" not in text:
             instant = datetime.combine(instant.date(), time.max)
@@ -69,15 +83,21 @@ class Catalog:
         self.path = path
 
     @classmethod
-    def create(cls, path: Path, campaign: str) -> Catalog:
-        """A new catalog; the folder is made."""
+    def create(cls, path: Path, campaign: str, settings: Mapping[str, str] | None = None) -> Catalog:
+        """A new catalog, whole or not at all; the folder is made."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        catalog = cls(database.open_writer(path), path)
-        with database.transaction(catalog.connection) as db:
-            catalog._migrate(db)
-            for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
-                db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
-        return catalog
+        making = temporary_beside(path)
+        made = cls(database.open_writer(making), making)
+        try:
+            with database.transaction(made.connection) as db:
+                made._migrate(db)
+                for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
+                    db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+                db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())
+        finally:
+            made.close()
+        making.replace(path)
+        return cls(database.open_writer(path), path)
 
     @classmethod
     def open(cls, path: Path, *, write: bool = False) -> Catalog:
@@ -138,6 +158,12 @@ class Catalog:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
 
+    def keep_meta(self, key: str, value: str) -> str:
+        """The value of that key, which is `value` unless there was one before."""
+        with database.transaction(self.connection) as db:
+            db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (key, value))
+        return self.meta(key)
+
     def sequence(self) -> int:
         """Counts the commits that change which versions are live."""
         return int(self.meta("sequence"))
@@ -196,18 +222,28 @@ class Catalog:
         with database.transaction(self.connection) as db:
             for draft in drafts:
                 superseded += self._add_source(db, draft, instant)
-                document = draft.document
-                db.execute(
-                    "INSERT INTO knowledge_source_version VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)",
-                    (
-                        document.version_id, document.source_id, int(document.version_id.rpartition("@")[2]),
-                        document.content_hash, draft.original_hash, draft.file_size,
-                        "text/markdown" if document.kind == "markdown" else "text/plain", draft.encoding, document.title,
-                        parser_version, chunking_version, instant, instant,
-                    ),
-                )  # fmt: skip
+                self._add_version(db, draft, instant, parser_version, chunking_version)
             self._advance(db)
         return superseded
+
+    def _add_version(
+        self, db: sqlite3.Connection, draft: Draft, instant: str, parser_version: str, chunking_version: str
+    ) -> None:
+        document, facts = draft.document, draft.facts
+        row = {
+            "version_id": document.version_id, "source_id": document.source_id,
+            "number": int(document.version_id.rpartition("@")[2]), "content_hash": document.content_hash,
+            "original_hash": draft.original_hash, "file_size": draft.file_size,
+            "mime_type": "text/markdown" if document.kind == "markdown" else "text/plain", "encoding": draft.encoding,
+            "text_title": document.title, "parser_version": parser_version, "chunking_version": chunking_version,
+            "imported_at": instant, "valid_from": instant, "stated_level": facts.spoiler_level,
+            "stated_hidden": int(facts.visibility == "hidden"), "stated_tags": json.dumps([fold(t) for t in facts.spoiler_tags]),
+            "stated_roles": json.dumps([fold(role) for role in facts.allowed_roles]), "heading_rules": draft.heading_rules_json,
+        }  # fmt: skip
+        names = ", ".join(row)
+        db.execute(
+            f"INSERT INTO knowledge_source_version ({names}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+        )
 
     def _add_source(self, db: sqlite3.Connection, draft: Draft, instant: str) -> list[str]:
         source_id, facts = draft.document.source_id, draft.facts
@@ -244,7 +280,6 @@ class Catalog:
         with database.transaction(self.connection) as db:
             self._write_facts(db, source_id, facts, now())
             self._write_statement(db, source_id, heading_rules, stated)
-            self._advance(db)
 
     def heading_rules(self, source_id: str) -> str:
         row = self.connection.execute(
@@ -304,6 +339,26 @@ class Catalog:
     def _advance(self, db: sqlite3.Connection) -> None:
         db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'sequence'")
 
+    # what was supplied
+
+    def add_record(self, role: str, query: str, supplied: str) -> int:
+        """Keep what a question was given, as JSON; returns the record's id. It outlives its sources."""
+        with database.transaction(self.connection) as db:
+            cursor = db.execute(
+                "INSERT INTO knowledge_retrieval_record (created_at, role, query, supplied) VALUES (?, ?, ?, ?)",
+                (now(), role, query, supplied),
+            )
+        return int(cursor.lastrowid or 0)
+
+    def records(self, *, where: str, parameters: Iterable[object], limit: int) -> list[RecordRow]:
+        """What questions were given, the latest first."""
+        rows = self.connection.execute(
+            "SELECT record_id, created_at, role, query, supplied FROM knowledge_retrieval_record "
+            f"WHERE {where} ORDER BY record_id DESC LIMIT ?",
+            (*parameters, limit),
+        )
+        return [RecordRow(*row) for row in rows]
+
     # versions
 
     def live_versions(self, as_of: str | None = None, *, every: bool = False) -> list[VersionRow]:
@@ -315,7 +370,8 @@ class Catalog:
             when, values = "1", ()
         rows = self.connection.execute(
             "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, "
-            f"s.spoiler_level FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE {when}",
+            "s.spoiler_level, CASE WHEN v.valid_to IS NULL THEN '[]' ELSE v.heading_rules END "
+            f"FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE {when}",
             values,
         )
         return [VersionRow(*row) for row in rows]

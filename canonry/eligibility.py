@@ -49,37 +49,89 @@ class Scope:
                 raise UsageError(f"class {name!r} is unknown; choose from {', '.join(CLASSES)}")
 
 
-def predicate(scope: Scope) -> tuple[str, list[object]]:
-    """SQL over `run` r, `knowledge_source` s and `knowledge_source_version` v that is true for what may be seen."""
-    clauses = ["s.enabled = 1", "max(s.spoiler_level, r.spoiler_level) <= ?"]
-    values: list[object] = [scope.spoiler_level]
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One condition of the predicate. `is_privilege` marks those that keep a secret; `name` is for `canonry why`."""
+
+    name: str
+    sql: str
+    values: tuple[object, ...] = ()
+    is_privilege: bool = False
+
+
+_PAST = "v.valid_to IS NOT NULL"
+
+
+def _as_it_was(scope: Scope, tags: tuple[str, ...]) -> list[Clause]:
+    """A superseded version is never shown more openly than when it was live, whatever its source has become."""
+    marks = ", ".join("?" * len(tags))
+    tagged = f"EXISTS (SELECT 1 FROM json_each(v.stated_tags) WHERE value IN ({marks}))"
+    allowed = "v.stated_roles = '[]' OR EXISTS (SELECT 1 FROM json_each(v.stated_roles) WHERE value = ?)"
+    found = [
+        Clause("spoiler level", f"NOT ({_PAST} AND v.stated_level > ?)", (scope.spoiler_level,), True),
+        Clause("role", f"(NOT {_PAST} OR {allowed})", (fold(scope.role),), True),
+    ]
     if scope.role != NARRATOR:
-        clauses += ["s.visibility = 'normal'", "r.hidden = 0"]
-    clauses.append(f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})")
-    values.append(fold(scope.role))
+        found.append(Clause("visibility", f"NOT ({_PAST} AND v.stated_hidden = 1)", (), True))
+    if tags:
+        found.append(Clause("forbidden tags", f"NOT ({_PAST} AND {tagged})", tags, True))
+    return found
+
+
+def clauses(scope: Scope) -> list[Clause]:
+    """Conditions over `run` r, `knowledge_source` s and `knowledge_source_version` v that all hold for what may be seen."""
+    tags = (*map(fold, scope.forbid_tags),)
+    marks = ", ".join("?" * len(tags))
+    found = [
+        Clause("enabled", "s.enabled = 1"),
+        Clause("spoiler level", "max(s.spoiler_level, r.spoiler_level) <= ?", (scope.spoiler_level,), True),
+        *_as_it_was(scope, tags),
+    ]
+    if scope.role != NARRATOR:
+        found.append(Clause("visibility", "s.visibility = 'normal' AND r.hidden = 0", (), True))
+    for_role = f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})"
+    found.append(Clause("role", for_role, (fold(scope.role),), True))
     if scope.as_of is None:
-        clauses.append("v.valid_to IS NULL")
+        found.append(Clause("time", "v.valid_to IS NULL"))
     else:
-        clauses += ["v.valid_from <= ?", "(v.valid_to IS NULL OR v.valid_to > ?)"]
-        values += [scope.as_of, scope.as_of]
-    if scope.forbid_tags:
-        marks = ", ".join("?" * len(scope.forbid_tags))
-        clauses.append(f"NOT {_labelled('spoiler_tag', len(scope.forbid_tags))}")
-        clauses.append(f"NOT EXISTS (SELECT 1 FROM json_each(r.spoiler_tags) WHERE value IN ({marks}))")
-        values += [*map(fold, scope.forbid_tags), *map(fold, scope.forbid_tags)]
-    for column, wanted in (
-        ("s.class", scope.classes),
-        ("s.source_type", scope.source_types),
-        ("s.source_id", scope.sources),
+        then = "v.valid_from <= ? AND (v.valid_to IS NULL OR v.valid_to > ?)"
+        found.append(Clause("time", then, (scope.as_of, scope.as_of)))
+    if tags:
+        marked = f"EXISTS (SELECT 1 FROM json_each(r.spoiler_tags) WHERE value IN ({marks}))"
+        without = f"NOT {_labelled('spoiler_tag', len(tags))} AND NOT {marked}"
+        found.append(Clause("forbidden tags", without, tags * 2, True))
+    for name, column, wanted in (
+        ("class", "s.class", scope.classes),
+        ("type", "s.source_type", scope.source_types),
+        ("source", "s.source_id", scope.sources),
     ):
         if wanted:
-            clauses.append(f"{column} IN ({', '.join('?' * len(wanted))})")
-            values += wanted
+            found.append(Clause(name, f"{column} IN ({', '.join('?' * len(wanted))})", tuple(wanted)))
     for kind, wanted in (("tag", scope.tags), ("entity", scope.entities)):
         if wanted:
-            clauses.append(_labelled(kind, len(wanted)))
-            values += map(fold, wanted)
-    return " AND ".join(clauses), values
+            found.append(Clause(kind, _labelled(kind, len(wanted)), tuple(map(fold, wanted))))
+    return found
+
+
+def predicate(scope: Scope) -> tuple[str, list[object]]:
+    """The conjunction of the clauses, with its values."""
+    conditions = clauses(scope)
+    return " AND ".join(clause.sql for clause in conditions), [value for one in conditions for value in one.values]
+
+
+def failing(db: sqlite3.Connection, row: int, scope: Scope) -> list[Clause]:
+    """The clauses that keep a row of the lexical store `db` out of the scope's sight, in their order."""
+    return [clause for clause in clauses(scope) if not _holds(db, row, clause)]
+
+
+def _holds(db: sqlite3.Connection, row: int, clause: Clause) -> bool:
+    return bool(
+        db.execute(
+            "SELECT EXISTS (SELECT 1 FROM run r JOIN cat.knowledge_source_version v USING (version_id) "
+            f"JOIN cat.knowledge_source s USING (source_id) WHERE ? BETWEEN r.first AND r.last AND {clause.sql})",
+            (row, *clause.values),
+        ).fetchone()[0]
+    )
 
 
 def _labelled(kind: str, values: int = 0) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,10 +75,13 @@ def read_stored(path: Path) -> bytes:
 
 
 def sweep(*folders: Path) -> int:
-    """Remove what an interrupted writer left; for the holder of the lock. Returns how many files went."""
+    """Remove what an interrupted writer left right in these folders; for the holder of the lock. Returns how much went."""
     swept = 0
     for folder in folders:
-        for left in folder.rglob(f"{TEMPORARY_PREFIX}*"):
-            left.unlink(missing_ok=True)
+        for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
             swept += 1
     return swept

@@ -43,6 +43,12 @@ MIGRATIONS = (
         imported_at TEXT NOT NULL,
         valid_from TEXT NOT NULL,
         valid_to TEXT CHECK (valid_to IS NULL OR valid_to >= valid_from),
+        -- what was said of secrecy when this version came: once superseded it is never shown more openly than that
+        stated_level INTEGER NOT NULL DEFAULT 0 CHECK (stated_level >= 0),
+        stated_hidden INTEGER NOT NULL DEFAULT 0 CHECK (stated_hidden IN (0, 1)),
+        stated_tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(stated_tags)),
+        stated_roles TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(stated_roles)),
+        heading_rules TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(heading_rules)),
         UNIQUE (source_id, number)
     ) STRICT;
     CREATE INDEX version_by_content ON knowledge_source_version (content_hash);

@@ -40,7 +40,7 @@ _TYPOGRAPHY = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", "
 _LATIN_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
 _ASCII_PUNCTUATION = {code: " " for code in range(128) if not chr(code).isalnum()}
 _NOT_A_WORD = re.compile(r"[\W_]+")
-_QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|「([^」]*)」|«([^»]*)»')
+_QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”|「([^「」]*)」|«([^«»]*)»')
 
 
 class _Stems(dict[str, str]):
@@ -124,7 +124,7 @@ def parse_query(text: str) -> Query:
     phrases: list[tuple[str, ...]] = []
 
     def keep(match: re.Match[str]) -> str:
-        phrase = _phrase_terms(match.group(match.lastindex or 1))
+        phrase = phrase_terms(match.group(match.lastindex or 1))
         if len(phrase) == 1 and is_unspaced(phrase[0]):
             return f" {phrase[0]} "
         if phrase:
@@ -150,7 +150,7 @@ def is_unspaced(term: str) -> bool:
     return len(term) == 1 and bool(_ANY_UNSPACED.match(term))
 
 
-def _phrase_terms(text: str) -> tuple[str, ...]:
+def phrase_terms(text: str) -> tuple[str, ...]:
     """The terms of a phrase as they stand in the index, where its last run may go on."""
     terms = index_terms(text).split()
     if len(terms) > 1 and is_unspaced(terms[-1]) and len(terms[-2]) == 2 and terms[-2][-1] == terms[-1]:

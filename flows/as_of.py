@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.files import room_for
 from canonry.layout import Layout
-from flows.pipeline import InProcess, Report, chunk_stale, lay_out, silent
+from flows.housekeeping import read_parts
+from flows.pipeline import carry_vectors
 from flows.plan import Plan, live_documents
-from stages import index_lexical
+from stages import chunk, index_lexical
 
 KEPT = 8  # indexes of earlier times, the last made
 
@@ -40,8 +44,30 @@ def index_as_of(at: Layout, as_of: str) -> Layout:
     past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
     if not past.lexical.exists():
         with room_for(past.index):
-            _make(at, past, Plan(settings, documents, documents, sequence=sequence))
+            _make(
+                at,
+                past,
+                Plan(settings, documents, documents, fingerprint=fingerprint_of(settings.embedder), sequence=sequence),
+            )
     return past
+
+
+def find_version(at: Layout, chunk_id: str) -> tuple[str, str, str | None] | None:
+    """(version id, valid_from, valid_to) of the latest version that holds a chunk; None where no part has the chunk."""
+    import pyarrow.parquet as pq
+
+    for part in sorted(at.chunks.glob("chunks-*.parquet")):
+        found = pq.read_table(part, columns=["content_hash"], filters=[("chunk_id", "=", chunk_id)])
+        if found.num_rows:
+            with closing(Catalog.open(at.catalog)) as catalog:
+                row = catalog.connection.execute(
+                    "SELECT version_id, valid_from, valid_to FROM knowledge_source_version WHERE content_hash = ? "
+                    "ORDER BY valid_to IS NOT NULL, valid_to DESC LIMIT 1",
+                    (found["content_hash"][0].as_py(),),
+                ).fetchone()
+            if row:
+                return str(row[0]), str(row[1]), row[2]
+    return None
 
 
 def _make(at: Layout, past: Layout, plan: Plan) -> None:
@@ -50,10 +76,8 @@ def _make(at: Layout, past: Layout, plan: Plan) -> None:
         at.root, at.campaign, f"{past.past}.making-{hashlib.sha256(str(id(plan)).encode()).hexdigest()[:8]}"
     )
     try:
-        parts = chunk_stale(at, plan, InProcess(), silent, Report())
-        index_lexical.build(parts, plan.documents, making.lexical, plan.sequence)
-        if plan.settings.embedder != "none":
-            lay_out(making, plan.settings.embedder, ())
+        parts = _parts(at, making, plan)
+        index_lexical.build(parts, plan.documents, making.lexical, plan.sequence, partial(carry_vectors, making, plan))
         if not past.lexical.exists():
             making.index.rename(past.index)
     finally:
@@ -63,6 +87,17 @@ def _make(at: Layout, past: Layout, plan: Plan) -> None:
     )
     for folder in made[: -KEPT + 1]:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _parts(at: Layout, making: Layout, plan: Plan) -> list[Path]:
+    """Parts that hold the plan's documents; what the campaign's own do not hold is cut beside the index in the making."""
+    held = read_parts(at, mend=False)
+    parts = {held[document.key] for document in plan.documents if document.key in held}
+    stale = [document for document in plan.documents if document.key not in held]
+    if stale:
+        cut = chunk.chunk_documents(stale, at.files, making.index / "parts", plan.settings.chunk)
+        parts |= {cut.part} if cut.part else set()
+    return sorted(parts)
 
 
 def forget_past(at: Layout) -> None:

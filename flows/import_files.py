@@ -16,10 +16,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from canonry.catalog import Catalog, dump_heading_rules
+from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
 from canonry.config import Settings
 from canonry.errors import CanonryError, DamagedData, RejectedFile
-from canonry.files import sync_folder
+from canonry.files import sweep, sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, HeadingRule, SourceFacts
 from flows.import_report import Imported, ImportReport
@@ -35,6 +35,7 @@ from stages.select import Selected, Selection
 BATCH_BYTES = 8_000_000
 BATCH_FILES = 512
 COPIES_AT_ONCE = 8
+EVERY_FILE = "**"
 Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
 
 
@@ -65,21 +66,12 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
                 run.take(batch)
                 done += len(batch)
                 progress("import", done, len(selection.files))
+        report.warnings += classify.unmatched_rules(selection.files)
     finally:
-        remove_unknown_files(at, catalog)
         catalog.close()
     plan = make_plan(at)
     report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
     return report
-
-
-def remove_unknown_files(at: Layout, catalog: Catalog) -> None:
-    """Remove stored files that no version holds: of refused drafts, or of an import that was stopped."""
-    known = catalog.content_hashes()
-    if at.files.exists():
-        for path in at.files.iterdir():
-            if path.stem not in known:
-                path.unlink(missing_ok=True)
 
 
 class _Import:
@@ -97,8 +89,8 @@ class _Import:
         self._stated = tuple(classify.parse_facts(choices.options))
         self._rules: dict[Path, classify.FolderRules] = {}
         state = read_index(at)
-        in_step = int(state.meta.get("catalog_sequence", 0)) == catalog.sequence()
-        self._incremental = (state.current and in_step) or not self._sources
+        live = {row.version_id for row in catalog.live_versions()}
+        self._incremental = not live or (state.current and live <= set(state.documents))
 
     def take(self, batch: Sequence[Selected]) -> None:
         """Import one batch: everything that can go wrong with a file happens before the commit."""
@@ -114,8 +106,23 @@ class _Import:
                 drafts.append((selected, draft))
                 texts.append((data, draft.document.kind, draft.document.content_hash))
         if drafts:
-            self._store(texts)
-            self._commit(drafts)
+            try:
+                self._store(texts)
+                self._commit(drafts)
+            except BaseException:
+                sweep(self._at.files)
+                raise
+            finally:
+                self._forget_unused(drafts)
+
+    def _forget_unused(self, drafts: Sequence[tuple[Selected, Draft]]) -> None:
+        """Remove the stored files of this batch that no version came to hold."""
+        known = self._catalog.content_hashes()
+        for _, draft in drafts:
+            if draft.document.content_hash not in known:
+                self._at.file(draft.document.content_hash, chunk.EXTENSIONS[draft.document.kind]).unlink(
+                    missing_ok=True
+                )
 
     def _store(self, texts: Sequence[tuple[bytes, str, str]]) -> None:
         """Copy texts into the campaign's storage, several at a time because each waits for the disk."""
@@ -145,7 +152,7 @@ class _Import:
         content_hash = hashlib.sha256(valid.data).hexdigest()
         twin = self._contents.get(valid.original_hash) or self._contents.get(content_hash)
         if twin and not known and self._decide(selected.name, twin) == "reuse":
-            self._state_options(twin)
+            self._state_of_copy(selected, twin, valid)
             self._keep(selected, twin, "reused")
             return None, b""
         facts, rules, front = self._classify(selected, valid)
@@ -196,6 +203,7 @@ class _Import:
     def _commit(self, drafts: Sequence[tuple[Selected, Draft]]) -> None:
         """Cut and index the drafts, then make them live in one commit, then drop what they supersede."""
         documents = [draft.document for _, draft in drafts]
+        before = set(self._at.chunks.glob("chunks-*.parquet"))
         with self._timed("chunk"):
             reports = self._cut(documents)
         counts = {key: count for report in reports for key, count in report.chunks.items()}
@@ -210,7 +218,7 @@ class _Import:
         try:
             self._publish([draft for _, draft in kept], parts)
         except BaseException:
-            for part in parts:
+            for part in set(parts) - before:
                 part.unlink(missing_ok=True)
             raise
         for selected, draft in kept:
@@ -265,23 +273,35 @@ class _Import:
             self._catalog.restate(source_id, facts, rules_json, self._stated)
             self._known_facts[source_id] = facts
 
-    def _state_options(self, source_id: str) -> None:
-        """Options of this import hold for the source that is reused."""
-        if self._stated and source_id in self._known_facts:
-            facts = classify.with_options(self._known_facts[source_id], self._choices.options)
-            self._catalog.edit(source_id, facts, self._stated)
-            self._known_facts[source_id] = facts
+    def _state_of_copy(self, selected: Selected, source_id: str, valid: validate.Validated) -> None:
+        """What is said of a copy that is not imported holds for the source that stands for it: on secrecy, and by options."""
+        current = self._known_facts.get(source_id)
+        if current is None:  # taken in this very run, from the same folder
+            return
+        facts, rules, _ = self._classify(selected, valid)
+        stated = classify.with_options(classify.with_secrecy(current, facts), self._choices.options)
+        known_rules = load_heading_rules(self._catalog.heading_rules(source_id))
+        rules_json = dump_heading_rules(dict.fromkeys((*known_rules, *rules)))
+        self._catalog.restate(source_id, stated, rules_json, self._stated)
+        self._known_facts[source_id] = stated
 
     def _keep(self, selected: Selected, source_id: str, outcome: str) -> None:
         facts = self._known_facts.get(source_id)
         self._report.imported.append(Imported(selected.name, source_id, outcome, facts.class_ if facts else "", 0))
 
     def _folder_rules(self, selected: Selected) -> classify.FolderRules:
-        if selected.folder is None:
-            return classify.FolderRules()
-        if selected.folder not in self._rules:
-            self._rules[selected.folder] = classify.read_folder_rules(selected.folder)
-        return self._rules[selected.folder]
+        """What the canonry.toml of every folder above the file says of it, the outermost first."""
+        path = selected.path.resolve()
+        files: list[tuple[str, Mapping[str, object]]] = []
+        headings: list[tuple[str, HeadingRule]] = []
+        for folder in reversed(path.parents):
+            if folder not in self._rules:
+                self._rules[folder] = classify.read_folder_rules(folder)
+            rules, name = self._rules[folder], path.relative_to(folder).as_posix()
+            files += [(EVERY_FILE, rules.defaults)] if rules.defaults else []
+            files += [(EVERY_FILE, rule) for pattern, rule in rules.files if classify.matches(name, pattern)]
+            headings += [(EVERY_FILE, rule) for pattern, rule in rules.headings if classify.matches(name, pattern)]
+        return classify.FolderRules({}, tuple(files), tuple(headings))
 
     def _new_source_id(self, name: str, content_hash: str) -> str:
         """Readable and the same on every machine: the file's name, and a piece of the hash of name and content."""

@@ -12,17 +12,18 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from canonry import database, files, lexical, schemas, text, tokens
+from canonry import database, files, lexical, text, tokens
 from canonry.embedders import Embedder, load
 from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
-from flows.plan import Plan
+from flows import housekeeping
+from flows.plan import Plan, part_names
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, spread, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
@@ -95,23 +96,29 @@ def run_plan(
 ) -> Report:
     """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete."""
     report = Report()
-    if plan.touches_lexical:
+    if plan.touches_lexical or plan.lost:
         parts = chunk_stale(at, plan, runner, progress, report)
-        index_words(at, plan, parts, runner, report)
+        if plan.touches_lexical:
+            index_words(at, plan, parts, runner, report)
     if with_vectors and plan.vectors and plan.fingerprint:
         try:
             embed_and_index(at, plan, runner, progress, report)
         except CanonryError as error:
             report.degraded = f"semantic search is incomplete: {error}"
-    write_manifest(at, plan)
+    if plan.litter:
+        housekeeping.purge(at)
+    if at.lexical.exists():
+        housekeeping.merge_parts(at)
+        index_lexical.note_parts(at.lexical, part_names(at))
+        write_manifest(at, plan)
     return report
 
 
 def chunk_stale(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> list[Path]:
-    """Cut the documents that no part holds; returns the parts that hold the plan's documents."""
+    """Cut the documents that no part holds; returns the parts that hold the documents to index."""
     with timed(report, "chunk"):
-        held = {} if plan.full else read_parts(at)
-        stale = [document for document in plan.add if document.key not in held]
+        held = {} if plan.full else housekeeping.read_parts(at)
+        stale = [document for document in (plan.documents if plan.lost else plan.add) if document.key not in held]
         batches = batched(stale, at)
         done = 0
         for cut in runner.each(
@@ -127,17 +134,34 @@ def chunk_stale(at: Layout, plan: Plan, runner: Runner, progress: Progress, repo
 
 
 def index_words(at: Layout, plan: Plan, parts: list[Path], runner: Runner, report: Report) -> None:
-    """Bring the lexical store up to the catalog."""
+    """Bring the lexical store up to the catalog; a store that is written anew takes its vectors along."""
     with timed(report, "index lexical"):
         refused = {key for key, _ in report.rejected}
         add = [document for document in plan.add if document.key not in refused]
         if plan.rebuild:
-            call: tuple[object, ...] = (parts, add, at.lexical, plan.sequence)
+            call: tuple[object, ...] = (parts, add, at.lexical, plan.sequence, partial(carry_vectors, at, plan))
             indexed = next(iter(runner.each("index lexical", index_lexical.build, [call])))
         else:
-            call = (parts, add, plan.remove, at.lexical, plan.sequence)
+            dropped = (*plan.remove, *(document.version_id for document in plan.add if document.key in refused))
+            call = (parts, add, dropped, at.lexical, plan.sequence)
             indexed = next(iter(runner.each("index lexical", index_lexical.change, [call])))
         report.rows_added, report.rows_removed, report.rows = indexed.added, indexed.removed, indexed.total
+
+
+def carry_vectors(
+    at: Layout, plan: Plan, rows: Sequence[tuple[int, str, str]], build: str, used: tuple[str, str]
+) -> dict[str, str]:
+    """A generation for the rows of a new build, from the vectors in use (or those of the embedder that is set)."""
+    for fingerprint, spec in (used, (plan.fingerprint, plan.settings.embedder)):
+        folder = at.embeddings(fingerprint) if fingerprint else None
+        dimensions = embed.dimensions_of(folder) if folder else None
+        if fingerprint and folder and dimensions:
+            name = index_vectors.new_generation()
+            made = index_vectors.Generation(
+                name, at.vectors(name), at.scan(name), folder, spec, fingerprint, dimensions
+            )
+            return index_vectors.lay_out(rows, build, made)[1]
+    return {}
 
 
 def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
@@ -146,20 +170,23 @@ def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, 
     folder = at.embeddings(embedder.fingerprint)
     with timed(report, "embed"):
         wanted = indexed_texts(at) - embed.known_hashes(folder, embedder.fingerprint)
+        parts = sorted(set(housekeeping.read_parts(at).values()))
         unknown: list[str] = []
         try:
-            for texts in blocks(embed.read_texts(sorted(set(read_parts(at).values())), wanted), BLOCK_TEXTS):
+            for texts in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
                 known, others = embed.split_known(texts, embedder.scripts)
                 unknown += others
                 for _ in embed_block(known, folder, plan, runner, report):
                     progress("embed", report.embedded_texts + len(unknown), len(wanted))
         except EmbedderError as error:
             report.degraded = f"semantic search is incomplete: {error}"
+        if unknown:
+            embed.note_unembedded(unknown, folder, embedder)
         embed.merge_parts(folder, embedder)
     with timed(report, "index vectors"):
-        made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder, unknown)])))
+        made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
-        report.lexical_only_texts = len(unknown)
+        report.lexical_only_texts = made.lexical_only
         index_vectors.remove_other_generations(at.index, made.generation)
 
 
@@ -186,14 +213,15 @@ def embed_batch(texts: Sequence[embed.Text], folder: Path, spec: str) -> Path:
     return embed.embed_texts(texts, folder, loaded(spec))
 
 
-def lay_out(at: Layout, spec: str, lexical_only: Sequence[str]) -> index_vectors.VectorReport:
+def lay_out(at: Layout, spec: str) -> index_vectors.VectorReport:
     """One generation of the vector store and its scan file, from the vectors that there are."""
     embedder = loaded(spec)
-    generation = index_vectors.new_generation()
-    return index_vectors.index_vectors(
-        at.lexical, at.embeddings(embedder.fingerprint), at.vectors(generation), at.scan(generation), generation=generation,
-        spec=spec, fingerprint=embedder.fingerprint, dimensions=embedder.dimensions, lexical_only=lexical_only,
-    )  # fmt: skip
+    name = index_vectors.new_generation()
+    folder = at.embeddings(embedder.fingerprint)
+    made = index_vectors.Generation(
+        name, at.vectors(name), at.scan(name), folder, spec, embedder.fingerprint, embedder.dimensions
+    )
+    return index_vectors.index_vectors(at.lexical, made)
 
 
 @cache
@@ -203,20 +231,6 @@ def loaded(spec: str) -> Embedder:
     if embedder is None:
         raise EmbedderError(f"there is no embedder behind {spec!r}")
     return embedder
-
-
-def read_parts(at: Layout) -> dict[str, Path]:
-    """Document key -> the part that holds it. A part that cannot be read is removed: it is made again from the files."""
-    held: dict[str, Path] = {}
-    for part in sorted(at.chunks.glob("chunks-*.parquet")):
-        try:
-            documents = schemas.made_from(part, schemas.CHUNK_CONTRACT)["documents"]
-        except CanonryError:
-            part.unlink()
-            continue
-        assert isinstance(documents, dict)
-        held |= dict.fromkeys(documents, part)
-    return held
 
 
 def indexed_texts(at: Layout) -> set[str]:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from canonry import database
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
@@ -35,10 +36,12 @@ class Plan:
     reasons: tuple[str, ...] = field(default=())
     sequence: int = 0
     full: bool = False  # cut every document anew, whatever the parts hold
+    lost: str | None = None  # part files that were there and are not any more
+    litter: str | None = None  # stored files that no version holds
 
     @property
     def is_empty(self) -> bool:
-        return not (self.add or self.remove or self.rebuild or self.vectors)
+        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter)
 
     @property
     def touches_lexical(self) -> bool:
@@ -94,7 +97,8 @@ def all_documents(catalog: Catalog, settings: Settings) -> tuple[Document, ...]:
 def _documents(rows: Sequence[VersionRow], settings: Settings) -> tuple[Document, ...]:
     documents = []
     for row in rows:
-        rules = load_heading_rules(row.heading_rules) if row.heading_rules != "[]" else ()
+        stated = [text for text in (row.heading_rules, row.earlier_rules) if text != "[]"]
+        rules = tuple(dict.fromkeys(rule for text in stated for rule in load_heading_rules(text)))
         kind = KINDS[row.mime_type]
         place = (row.reading_order if row.reading_order is not None else UNORDERED, row.source_id)
         documents.append(
@@ -121,6 +125,7 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
         settings = replace(settings, embedder=embedder) if embedder else settings
         documents = live_documents(catalog, settings)
         sequence = catalog.sequence()
+        unknown = unknown_files(at, catalog)
     finally:
         catalog.close()
     state = read_index(at)
@@ -133,9 +138,37 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     rebuild = _rebuild_reason(state, full, len(documents))
     fingerprint = fingerprint_of(settings.embedder)
     vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
-    reasons = [reason for reason in (rebuild, *_document_reasons(missing, changed, gone), vectors) if reason]
+    lost = _lost_reason(at, state)
+    litter = (
+        f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
+    )
+    vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
+    reasons = [
+        reason for reason in (lost, litter, rebuild, *_document_reasons(missing, changed, gone), vectors) if reason
+    ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
-    return Plan(settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full)
+    return Plan(
+        settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full, lost, litter
+    )
+
+
+def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
+    """Stored files that no version holds: of refused drafts, of an import or a deletion that was stopped."""
+    if not at.files.exists():
+        return []
+    known = catalog.content_hashes()
+    return [path for path in at.files.iterdir() if path.stem not in known]
+
+
+def part_names(at: Layout) -> list[str]:
+    """The part files of this campaign, relative to its chunks folder, sorted."""
+    return sorted(path.relative_to(at.chunks).as_posix() for path in at.chunks.glob("**/*.parquet"))
+
+
+def _lost_reason(at: Layout, state: IndexState) -> str | None:
+    noted = json.loads(state.meta.get("parts", "[]"))
+    lost = set(noted) - set(part_names(at)) if noted else set()
+    return f"parts: {len(lost)} files of chunks or vectors are missing and will be made again" if lost else None
 
 
 def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None:

@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -21,8 +22,10 @@ from canonry.eligibility import HIGHEST_LEVEL
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, HeadingRule, Marks, SourceFacts
 from canonry.text import fold
+from stages.chunking.document import find_lost_marks
 from stages.chunking.front_matter import MAX_BLOCK_BYTES, FrontMatter
-from stages.select import FOLDER_RULES
+from stages.chunking.marks import unmasked
+from stages.select import FOLDER_RULES, KINDS, Selected
 
 VERSION = "1"
 BY_ORDER = "by-order"
@@ -37,8 +40,30 @@ _KNOWN = {"class", "type", "spoiler", "spoiler_level", "always_include", "order"
 _SECRECY = {"visibility", "spoiler", "spoiler_level", "spoiler_tags", "allowed_roles"}
 _SECTIONS = {"defaults": dict, "files": list, "headings": list}
 _HEADING_KEYS = {"match", "files", "spoiler", "spoiler_level", "spoiler_tags", "visibility"}
-_BLOCK_END = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
-_SECRECY_LINE = re.compile(rb"^\s*(visibility|spoiler|spoiler_level|spoiler_tags|allowed_roles)\s*:", re.MULTILINE)
+_KNOWLEDGE = {"importance", "status", "foreshadow_state", "source_chapter", "last_mention_chapter"}
+_MEANT = {
+    "visibility": "visibility", "hidden": "hidden", "spoiler": "spoiler", "spoilerlevel": "spoiler_level", "spoilertag": "spoiler_tags",
+    "spoilertags": "spoiler_tags", "allowedrole": "allowed_roles", "allowedroles": "allowed_roles",
+}  # fmt: skip
+_FLAGS = {"true": "hidden", "yes": "hidden", "on": "hidden", "1": "hidden"} | dict.fromkeys(
+    ("false", "no", "off", "0"), "normal"
+)
+_VALUES = {
+    "visibility": "normal or hidden", "spoiler": "a whole number", "spoiler_level": "a whole number",
+    "spoiler_tags": "words, as in [ending, ravel]", "allowed_roles": "roles, as in [narrator]",
+}  # fmt: skip
+_FENCES = re.compile(r"(?:-{2,}|\.{3}|[—–]+|\+{3,}|~{3,}|\*{3,}|_{3,}|;{3,}|={3,})[ \t]*\Z")
+_SECRECY_LINE = re.compile(
+    r"[ \t]*(?:[-+*?][ \t]+)*[{ \t]*[\"']?(?:canonry[ ._:-]*)?"
+    r"(?:visibility|hidden|spoiler(?:[ _-]?(?:level|tags?))?|allowed[ _-]?roles?)[\"']?[ \t]*[:=]",
+    re.IGNORECASE,
+)
+_PLAIN_STATEMENT = re.compile(  # with a value that is hardly prose
+    r"[\"']?(?:visibility[\"']?[ \t]*[:=][ \t]*[\"']?(?:hidden|normal)|hidden[\"']?[ \t]*[:=][ \t]*[\"']?(?:true|yes)"
+    r"|spoiler[ _-]?(?:level|tags?)?[\"']?[ \t]*[:=][ \t]*[\"'[]*\w+)[\"'\], \w]*\Z",
+    re.IGNORECASE,
+)
+_BLOCK_LINE = re.compile(r"\s|\Z|[#\-\[\]{}?]|[\w\"'][^:]{0,60}:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +96,45 @@ def read_folder_rules(folder: Path) -> FolderRules:
             (str(_needed(rule, "match")), {key: rule[key] for key in rule if key != "match"})
             for rule in stated.get("files", ())
         )
-        for rule in (stated.get("defaults", {}), *(rule for _, rule in files)):
-            parse_facts(rule, order=0)  # by-order takes each file's own order; what it is does not matter here
+        for section, rule in (("[defaults]", stated.get("defaults", {})), *(("[[files]]", rule) for _, rule in files)):
+            _refuse_unknown(section, rule)
+            for statement in _plainly(rule):
+                parse_facts(statement, order=0)  # by-order takes each file's own order; what it is does not matter here
         return FolderRules(
             stated.get("defaults", {}), files, tuple(_heading_rule(rule) for rule in stated.get("headings", ()))
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _refuse_unknown(section: str, rule: Mapping[str, object]) -> None:
+    known = sorted(_KNOWN | _KNOWLEDGE)
+    for key in rule:
+        if key not in known and not _meant(key):
+            near = get_close_matches(key.lower(), known, 1) or get_close_matches(key.lower(), _SECRECY, 1, 0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            raise UsageError(f"{section} sets {key!r}, which is unknown; {hint}")
+
+
+def unmatched_rules(files: Sequence[Selected]) -> list[str]:
+    """Warnings for [[files]] and [[headings]] rules of imported folders that match no file, selected or there."""
+    said: list[str] = []
+    names: dict[Path, list[str]] = {}
+    for file in files:
+        if file.folder is not None:
+            names.setdefault(file.folder, []).append(file.name)
+    for folder, selected in names.items():
+        rules = read_folder_rules(folder)
+        stated = [("[[files]]", "match", pattern) for pattern, _ in rules.files]
+        stated += [("[[headings]]", "files", pattern) for pattern, _ in rules.headings]
+        for section, key, pattern in dict.fromkeys(stated):
+            if any(matches(name, pattern) for name in selected):
+                continue
+            if not any(matches(path.relative_to(folder).as_posix(), pattern) for path in folder.rglob("*")):
+                said.append(
+                    f"{folder / FOLDER_RULES}: the {section} rule {key} = {pattern!r} matches no file; correct the glob or remove it"
+                )
+    return said
 
 
 def classify(
@@ -86,12 +143,15 @@ def classify(
     """(facts, heading rules, warnings) of the file called `name`; RejectedFile where a statement cannot be read."""
     stated = [*_plainly(rules.defaults)]
     stated += [part for pattern, rule in rules.files if matches(name, pattern) for part in _plainly(rule)]
-    if front.warning and _SECRECY_LINE.search(_block(data)):
-        raise RejectedFile(
-            name, f"{front.warning}; it names a secret, so it is not imported as open text: correct the block"
-        )
+    lost = _lost_statement(name, front, data)
     fields, warnings = _without_foreign(front.fields)
-    stated += [*_plainly(fields), {key: value for key, value in options.items() if value is not None}]
+    warnings += lost
+    try:
+        _refuse_repeated(front)
+        stated += [*_plainly(fields, stated_by_file=True), *_nested(fields, warnings)]
+    except UsageError as error:
+        raise RejectedFile(name, f"its metadata says {error}") from None
+    stated.append({key: value for key, value in options.items() if value is not None})
     order = next((statement["order"] for statement in reversed(stated) if "order" in statement), None)
     facts = SourceFacts(title=Path(name).stem)
     extra: dict[str, object] = {}
@@ -101,30 +161,115 @@ def classify(
         except UsageError as error:
             raise RejectedFile(name, f"its metadata says {error}") from None
         extra |= {key: value for key, value in statement.items() if key not in _KNOWN}
+    if data:
+        warnings += find_lost_marks(data, KINDS.get(Path(name).suffix.lower(), "markdown"))
     extra |= {key: value for key, value in front.fields.items() if key not in fields}
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
 
 
-def _plainly(statement: Mapping[str, object]) -> list[dict[str, object]]:
-    """The statement, and after it its secrecy keys that are written otherwise (`Visibility`, `spoiler-level`)."""
-    plain, otherwise = {}, {}
+def _plainly(statement: Mapping[str, object], *, stated_by_file: bool = False) -> list[dict[str, object]]:
+    """The statement, and after it one for each secrecy key that is written otherwise (`Visibility`, `spoilerLevel`, `hidden`)."""
+    plain: dict[str, object] = {}
+    otherwise: list[dict[str, object]] = []
     for key, value in statement.items():
-        meant = re.sub(r"[\s-]+", "_", key.strip().lower())
-        if meant != key and meant in _SECRECY:
-            otherwise[meant] = value
+        meant = _meant(key)
+        if meant and stated_by_file and (value is None or (isinstance(value, str) and not value.strip())):
+            raise UsageError(
+                f"{key} without a value; write {_VALUES.get(meant, 'true or false')} behind it, or remove the line"
+            )
+        if meant == "hidden":
+            otherwise.append({"visibility": _hidden(key, value)})
+        elif meant and meant != key:
+            otherwise.append({meant: value})
         else:
             plain[key] = value
-    return [plain, otherwise] if otherwise else [plain]
+    return [plain, *otherwise]
 
 
-def _block(data: bytes) -> bytes:
-    """The front-matter block of a file that has one which could not be read: to its closing line, else to a blank line."""
-    head = data[: MAX_BLOCK_BYTES + 8]
-    first_line_end = head.find(b"\n") + 1
-    closing = _BLOCK_END.search(head, first_line_end)
-    return head[: closing.start()] if closing else head.partition(b"\n\n")[0]
+def _meant(key: str) -> str | None:
+    """The secrecy key that is meant, in whatever spelling; None for any other key."""
+    compact = re.sub(r"[\s_.:-]+", "", unmasked(key)).lower()
+    return _MEANT.get(compact.removeprefix("canonry"))
+
+
+def _hidden(key: str, value: object) -> str:
+    found = _FLAGS.get(str(value).strip().lower())
+    if found is None:
+        raise UsageError(f"{key} {value!r}, which is neither true nor false")
+    return found
+
+
+def _nested(fields: Mapping[str, object], warnings: list[str]) -> list[dict[str, object]]:
+    """What stands under a `canonry` key, as statements; a warning for secrecy under any other."""
+    stated: list[dict[str, object]] = []
+    for key, value in fields.items():
+        inside = value if isinstance(value, list) else [value]
+        ours = unmasked(key).strip().lower() == "canonry"
+        for part in inside:
+            if ours and isinstance(part, dict):
+                stated += _plainly(part, stated_by_file=True)
+            elif ours and part is not None and _MEANT.get(re.split(r"[\s=:]", f"{part}".strip().lower())[0]):
+                raise UsageError(f"canonry {part!r}; write its keys, such as visibility: hidden, on lines of their own")
+            elif isinstance(part, dict):
+                warnings += [
+                    f"front matter says {inner} inside {key}, where it hides nothing; if it is meant, write it at the margin"
+                    for inner in part
+                    if _meant(inner) not in (None, "hidden")
+                ]
+        near = get_close_matches(re.sub(r"[\s-]+", "_", key.strip().lower()), _SECRECY, 1, 0.8)
+        if near and not _meant(key):
+            warnings.append(f"front matter says {key}, which hides nothing; if it is meant, write {near[0]}")
+    return stated
+
+
+def _refuse_repeated(front: FrontMatter) -> None:
+    for key in front.repeated:
+        if _meant(key):
+            raise UsageError(f"{key} more than once; keep the line that holds")
+
+
+def _lost_statement(name: str, front: FrontMatter, data: bytes) -> list[str]:
+    """Warnings of a file whose beginning names a secret and is no front matter; RejectedFile where it was surely meant."""
+    if front.fields:
+        return []
+    head = data[: MAX_BLOCK_BYTES + 8].decode("utf-8", "replace")
+    lines = [unmasked(line) for line in re.split(r"\r\n?|\n", head)]
+    first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+    opened = first < len(lines) and _FENCES.match(lines[first].strip()) is not None
+    found = _secrecy_in(lines, first, opened)
+    if found is None:
+        return []
+    line = lines[found].strip()
+    if front.warning:
+        raise RejectedFile(
+            name, f"{front.warning}; it names a secret, so it is not imported as open text: correct the block"
+        )
+    stated = _PLAIN_STATEMENT.match(line) is not None
+    if opened and (lines[first].startswith("+++") or (first == 0 and (stated or line.startswith(("-", "+", "*"))))):
+        raise RejectedFile(
+            name,
+            f"line {found + 1}: {line[:60]!r} names a secret in a block that is no front matter; write `key: value` lines between "
+            "lines of --- at the very beginning",
+        )
+    if not opened and not stated:
+        return []
+    return [
+        f"line {found + 1}: {line[:60]!r} is no front matter, so it hides nothing; if it is meant, write it between lines of --- "
+        "at the very beginning of the file"
+    ]
+
+
+def _secrecy_in(lines: Sequence[str], first: int, opened: bool) -> int | None:
+    """The first line that names a secret in the block at the beginning: to its closing line, else as far as it looks like one."""
+    if opened:
+        end = next((at for at in range(first + 1, len(lines)) if _FENCES.match(lines[at])), None)
+        if end is None:
+            end = next((at for at in range(first + 1, len(lines)) if not _BLOCK_LINE.match(lines[at])), len(lines))
+    else:
+        end = next((at for at in range(first, len(lines)) if not lines[at].strip()), len(lines))
+    return next((at for at in range(first, end) if _SECRECY_LINE.match(lines[at])), None)
 
 
 def _without_foreign(fields: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
@@ -196,6 +341,11 @@ _STRICTER = ("visibility", "spoiler_level", "spoiler_tags", "allowed_roles")
 def _stricter(imported: SourceFacts, kept: Mapping[str, object]) -> dict[str, Any]:
     combined = _combined(imported, {name: value for name, value in kept.items() if name in _STRICTER})
     return {name: getattr(combined, name) for name in _STRICTER}
+
+
+def with_secrecy(facts: SourceFacts, other: SourceFacts) -> SourceFacts:
+    """The facts with the stricter of both on secrecy."""
+    return replace(facts, **_stricter(facts, {name: getattr(other, name) for name in _STRICTER}))
 
 
 def in_order(facts: SourceFacts) -> SourceFacts:

@@ -100,6 +100,21 @@ def _write(
     schemas.write(pa.Table.from_arrays(columns, schema=schema), path, schemas.EMBEDDING_CONTRACT, made_from)
 
 
+def note_unembedded(hashes: Sequence[str], out: Path, embedder: Embedder) -> Path:
+    """Remember texts that this embedder is not meant to embed, as a part without rows."""
+    key = hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()[:20]
+    path = out / f"without-{key}.parquet"
+    _write([], [], np.empty((0, embedder.dimensions), np.float32), path, embedder, list(hashes))
+    return path
+
+
+def dimensions_of(folder: Path) -> int | None:
+    """Dimensions of the vectors in a folder of parts; None where there is none."""
+    for part in sorted(folder.glob("*.parquet")):
+        return int(schemas.read(part, schemas.EMBEDDING_CONTRACT, ["vector"]).schema.field("vector").type.list_size)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Embeddings:
     """Every vector of one embedder: (text, window) once each; `wordless` are texts that have none and need none."""

@@ -10,7 +10,7 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,19 +39,32 @@ class LexicalReport:
     total: int
 
 
-def build(parts: Sequence[Path], documents: Sequence[Document], store: Path, sequence: int) -> LexicalReport:
-    """Write every row of `documents` anew, clustered by (hidden, spoiler level, source, position)."""
+LayOut = Callable[[Sequence[tuple[int, str, str]], str, tuple[str, str]], dict[str, str]]
+
+
+def build(
+    parts: Sequence[Path], documents: Sequence[Document], store: Path, sequence: int, lay_out: LayOut | None = None
+) -> LexicalReport:
+    """Write every row of `documents` anew, clustered by (hidden, spoiler level, source, position).
+
+    `lay_out` is given the new (row, chunk id, text hash) rows, the build, and (fingerprint, spec) of the vectors in use; it
+    makes a generation of vectors for them and returns what the store must say to name it, so that both are switched at once.
+    """
     rows = _clustered(parts, documents)
     with _writer(store) as db:
         before = int(db.execute("SELECT count(*) FROM knowledge_chunk").fetchone()[0])
         for table in ("document", "run", "knowledge_chunk", "chunk_terms", "common_term"):
             db.execute(f"DELETE FROM {table}")
         db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
-        _set(db, build=secrets.token_hex(8), next_row=1, generation="", vectors_to_row=0, vectors_missing=0)
+        used, made_as = (lexical.meta(db, "vector_fingerprint"), lexical.meta(db, "vector_spec")), secrets.token_hex(8)
+        _set(db, build=made_as, next_row=1, generation="", vectors_to_row=0, vectors_missing=0)
         _insert(db, parts, documents, rows, terms_only=True)
         db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('hashsize', 67108864)")
         db.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('rebuild')")
         _set(db, clustered_to_row=len(rows))
+        if lay_out is not None:
+            written = db.execute("SELECT row, chunk_id, text_hash FROM knowledge_chunk ORDER BY row").fetchall()
+            _set(db, **lay_out(written, made_as, used))
         _finish(db, sequence, len(rows))
     return LexicalReport(len(rows), before, len(rows))
 
@@ -250,6 +263,18 @@ def _set(db: sqlite3.Connection, **values: object) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", [(key, str(value)) for key, value in values.items()])
 
 
+def note_parts(store: Path, parts: Iterable[str]) -> None:
+    """Remember which part files there are, so that a lost one is noticed without opening any."""
+    names = json.dumps(sorted(parts))
+    db = database.open_writer(store, synchronous="NORMAL")
+    try:
+        if lexical.meta(db, "parts") != names:
+            with database.transaction(db):
+                _set(db, parts=names)
+    finally:
+        db.close()
+
+
 class _writer:  # noqa: N801 - a context manager that reads as a verb
     """One write transaction on the store; makes it, or replaces one that is damaged or of another contract."""
 
@@ -307,7 +332,11 @@ def is_current(store: Path) -> bool:
             return known and (lexical.meta(db, "contract"), lexical.meta(db, "version")) == (lexical.CONTRACT, VERSION)
         finally:
             db.close()
-    except sqlite3.DatabaseError:
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return False
+        raise
+    except sqlite3.DatabaseError:  # not a database, or a malformed one
         return False
 
 

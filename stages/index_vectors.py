@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,11 +32,12 @@ DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """One generation: its name, vectors it holds, and passages that still lack one."""
+    """One generation: its name, vectors it holds, passages that still lack one, texts that are not meant to have one."""
 
     generation: str
     vectors: int
     missing: int
+    lexical_only: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +51,59 @@ class _Matrix:
     vectors: np.ndarray  # (n, d) float32
 
 
-def index_vectors(
-    store: Path, embeddings: Path, vectors: Path, scan: Path, *, generation: str, spec: str, fingerprint: str, dimensions: int,
-    lexical_only: Sequence[str] = (),
-) -> VectorReport:  # fmt: skip
-    """Write generation `generation` for the lexical store's rows into `vectors` and `scan`, then make it the live one.
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation to be made: its name, its two files, the vectors that go into it."""
 
-    `lexical_only` are hashes of texts that this model is not meant to embed; they do not count as missing.
-    """
+    name: str
+    vectors: Path
+    scan: Path
+    embeddings: Path
+    spec: str
+    fingerprint: str
+    dimensions: int
+
+
+def index_vectors(store: Path, generation: Generation) -> VectorReport:
+    """Make the generation for the rows of the lexical store, then let the store name it, in one transaction."""
     build, rows = _read_rows(store)
-    held = read_embeddings(embeddings, fingerprint, dimensions)
-    matrix = _gather(rows, held, dimensions)
-    have = set(matrix.text_hashes) | set(lexical_only) | held.wordless
-    missing = sum(1 for _, _, text_hash in rows if text_hash not in have)
-    write_store(
-        matrix, vectors, generation=generation, build=build, spec=spec, fingerprint=fingerprint, dimensions=dimensions
-    )
-    write_scan(
-        matrix, scan, generation=generation, build=build, spec=spec, fingerprint=fingerprint, dimensions=dimensions
-    )
+    report, values = lay_out(rows, build, generation)
     db = database.open_writer(store, synchronous="NORMAL")
     try:
         with database.transaction(db):
             if lexical.meta(db, "build") != build:
                 raise DamagedData(f"{store}: was rebuilt while its vectors were written; run `canonry reindex` again")
-            values = {
-                "generation": generation,
-                "vector_fingerprint": fingerprint,
-                "vector_spec": spec,
-                "vectors_to_row": str(rows[-1][0] if rows else 0),
-                "vectors_missing": str(missing),
-            }
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", values.items())
     finally:
         db.close()
-    return VectorReport(generation, len(matrix.rows), missing)
+    return report
+
+
+def lay_out(
+    rows: Sequence[tuple[int, str, str]], build: str, generation: Generation
+) -> tuple[VectorReport, dict[str, str]]:
+    """Write both files for (row, chunk id, text hash) rows; the report, and what the lexical store must say to name them."""
+    held = read_embeddings(generation.embeddings, generation.fingerprint, generation.dimensions)
+    matrix = _gather(rows, held, generation.dimensions)
+    embedded = set(matrix.text_hashes)
+    texts = {text_hash for _, _, text_hash in rows}
+    missing = sum(1 for _, _, text_hash in rows if text_hash not in embedded and text_hash not in held.wordless)
+    facts = {
+        "generation": generation.name,
+        "build": build,
+        "spec": generation.spec,
+        "fingerprint": generation.fingerprint,
+    }
+    write_store(matrix, generation.vectors, facts, generation.dimensions)
+    write_scan(matrix, generation.scan, facts, generation.dimensions)
+    values = {
+        "generation": generation.name,
+        "vector_fingerprint": generation.fingerprint,
+        "vector_spec": generation.spec,
+        "vectors_to_row": str(rows[-1][0] if rows else 0),
+        "vectors_missing": str(missing),
+    }
+    return VectorReport(generation.name, len(matrix.rows), missing, len(held.wordless & texts)), values
 
 
 def new_generation() -> str:
@@ -125,9 +144,7 @@ def _gather(rows: Sequence[tuple[int, str, str]], held: Embeddings, dimensions: 
     )
 
 
-def write_store(
-    matrix: _Matrix, path: Path, *, generation: str, build: str, spec: str, fingerprint: str, dimensions: int
-) -> None:
+def write_store(matrix: _Matrix, path: Path, facts: Mapping[str, str], dimensions: int) -> None:
     """The DuckDB file: knowledge_embedding, one row a window, and meta."""
     table = pa.table({
         "row": pa.array(matrix.rows),
@@ -137,9 +154,12 @@ def write_store(
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(matrix.vectors).ravel()), dimensions),
     })  # fmt: skip
     meta = {
-        "contract": CONTRACT, "generation": generation, "build": build, "embedder": spec, "fingerprint": fingerprint,
-        "dimensions": str(dimensions), "count": str(len(matrix.rows)), "stage": VERSION,
-    }  # fmt: skip
+        "contract": CONTRACT,
+        **{("embedder" if name == "spec" else name): value for name, value in facts.items()},
+        "dimensions": str(dimensions),
+        "count": str(len(matrix.rows)),
+        "stage": VERSION,
+    }
     with whole_file(path) as temporary:
         db = duckdb.connect(str(temporary), config=DUCKDB_CONFIG)
         try:
@@ -159,9 +179,7 @@ def write_store(
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
 
 
-def write_scan(
-    matrix: _Matrix, path: Path, *, generation: str, build: str, spec: str, fingerprint: str, dimensions: int
-) -> None:
+def write_scan(matrix: _Matrix, path: Path, facts: Mapping[str, str], dimensions: int) -> None:
     """The scan file; `canonry.semantic` says how it is laid out."""
     vectors = np.ascontiguousarray(matrix.vectors, np.float32)
     count = len(matrix.rows)
@@ -169,9 +187,12 @@ def write_scan(
     if count >= semantic.INT8_FROM_ROWS:
         arrays["i8"] = semantic.to_bytes(vectors, float(np.abs(vectors).max()))
     header: dict[str, object] = {
-        "contract": semantic.CONTRACT, "generation": generation, "build": build, "spec": spec, "fingerprint": fingerprint,
-        "count": count, "dimensions": dimensions, "single": count == len(np.unique(matrix.rows)),
-    }  # fmt: skip
+        "contract": semantic.CONTRACT,
+        **facts,
+        "count": count,
+        "dimensions": dimensions,
+        "single": count == len(np.unique(matrix.rows)),
+    }
     at = 4096
     offsets: dict[str, int | None] = {}
     for name, array in arrays.items():

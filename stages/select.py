@@ -37,7 +37,9 @@ class Selection:
         """One line on files of other types, empty where there are none."""
         if not self.ignored:
             return ""
-        kinds = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in self.ignored.most_common(6))
+        kinds = ", ".join(
+            f"{count} {_shown(ending) or 'without ending'}" for ending, count in self.ignored.most_common(6)
+        )
         count = self.ignored.total()
         return f"{count} file{'s' * (count != 1)} of other types left out ({kinds}); canonry reads .md and .txt"
 
@@ -131,8 +133,9 @@ def _os_reason(error: OSError) -> str:
 
 
 def _has_odd_name(name: str) -> bool:
-    return not name.isprintable() or _shown(name) != name
+    return not name.isprintable()
 
 
 def _shown(name: str) -> str:
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    """A name for a message: what a terminal could take for a command, and half characters, as escapes."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in name)

@@ -146,7 +146,10 @@ def _decoding_reason(raw: bytes, error: UnicodeDecodeError, chosen: str) -> str:
     if chosen != "utf-8":
         return f"is not {chosen}: {place} cannot be read; check the encoding"
     if error.start >= len(raw) - 3 and "unexpected end" in error.reason:
-        return f"ends in the middle of a character at {place}; the file seems to be cut short, get a whole copy"
+        return (
+            f"is not UTF-8: it ends in the middle of a character at {place}; it may be cut short, get a whole copy, "
+            "or if it is in another encoding, import it with --encoding NAME (for example cp1252)"
+        )
     if raw.count(0) > len(raw) // 4:
         return f"is not UTF-8: {place}; it looks like UTF-16 without its mark, import it with --encoding utf-16-le or utf-16-be"
     return f"is not UTF-8: {place}; if you know its encoding, import it with --encoding NAME (for example cp1252, gb18030, shift_jis)"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from canonry.cli.parser import parse
+from canonry.cli.show import printable
 from canonry.errors import CanonryError, UsageError
 
 INTERRUPTED = 130
@@ -48,7 +49,7 @@ def _check_unicode(given: argparse.Namespace) -> None:
 
 
 def _complain(message: str, code: int, given: object) -> int:
-    print(f"canonry: {message}", file=sys.stderr)
+    print(f"canonry: {printable(message)}", file=sys.stderr)
     if getattr(given, "verbose", 0) >= 2:
         import traceback
 

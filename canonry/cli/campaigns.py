@@ -25,9 +25,7 @@ def create(given: argparse.Namespace) -> None:
             raise UsageError(
                 f"campaign {given.id!r} exists already in {given.data}; import into it, or choose another id"
             )
-        catalog = Catalog.create(at.catalog, given.id)
-        catalog.set_settings(values)
-        catalog.close()
+        Catalog.create(at.catalog, given.id, values).close()
     if given.json:
         print_json({"campaign_id": given.id, "data": str(given.data)})
     elif not given.quiet:

@@ -37,7 +37,7 @@ def print_json(value: object) -> None:
 def note(given: argparse.Namespace, line: str) -> None:
     """A line for a person, on standard error; not with --quiet."""
     if line and not given.quiet:
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
 
 
 def colour(text: str, code: str) -> str:

@@ -15,6 +15,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from stages.chunking.lines import Lines
+from stages.chunking.marks import has_brace
 
 MAX_NESTING = 16  # deeper quotes and lists are taken as the text of their parent
 MAX_HEADING_CHARS = 1000  # longer than this is text, whatever stands before it
@@ -177,6 +178,6 @@ def _heading(token: Token, lines: Lines, first: int, last: int) -> Block:
         bare = title.rstrip("#")
         title = bare.rstrip() if not bare or bare[-1] in " \t" else title
     limit = MAX_UNDERLINED_CHARS if underlined else MAX_HEADING_CHARS
-    if not title or (len(title) > limit and "{" not in title):
+    if not title or (len(title) > limit and not has_brace(title)):
         return Block("paragraph", start, end)
     return Block("heading", start, end, level=int(token.tag[1:]), title=title)

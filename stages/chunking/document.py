@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 
 from canonry.config import ChunkSettings
 from canonry.errors import UsageError
-from canonry.records import Chunk, HeadingRule
+from canonry.records import Chunk, HeadingRule, Marks
 from canonry.tokens import count_tokens
 from stages.chunking.blocks import Block, markdown_blocks
 from stages.chunking.front_matter import read_front_matter
+from stages.chunking.headings import clean_heading
 from stages.chunking.lines import Lines, byte_offsets
+from stages.chunking.lost import lost_warnings, may_hold_lost, refuse_lost
+from stages.chunking.marks import carries_mark, rule_marks
 from stages.chunking.opaque import find_payloads
 from stages.chunking.pack import Packer
 from stages.chunking.pages import Pages
@@ -18,9 +21,9 @@ from stages.chunking.plain import text_blocks
 from stages.chunking.sections import divide
 from stages.chunking.split import Splitter
 
-VERSION = "1"
+VERSION = "2"
 
-_READERS: dict[str, Callable[[Lines], list[Block]]] = {"markdown": markdown_blocks, "text": text_blocks}
+_KINDS = ("markdown", "text")
 
 
 def chunk_document(
@@ -35,14 +38,16 @@ def chunk_document(
     `kind` is "markdown" or "text". Every chunk is `data[start_byte:end_byte]`. Raises MarkError when the text marks a
     secret in a way that cannot be read.
     """
-    if kind not in _READERS:
-        raise UsageError(f"documents of kind {kind!r} cannot be cut: use one of {', '.join(sorted(_READERS))}")
+    if kind not in _KINDS:
+        raise UsageError(f"documents of kind {kind!r} cannot be cut: use one of {', '.join(_KINDS)}")
     body_start = read_front_matter(data).body_start
     lines = Lines.of(data[body_start:].decode("utf-8"))
     first_line = _first_line(data[:body_start])
     pages = Pages.of(lines.text)
     packer = Packer(lines.text, Splitter(lines, settings, count), settings, count, pages)
-    stretches = divide(lines, _READERS[kind](lines), find_payloads(lines.text), rules, first_line)
+    blocks = _blocks(lines, kind, rules)
+    refuse_lost(lines, blocks, first_line, kind)
+    stretches = divide(lines, blocks, find_payloads(lines.text), rules, first_line)
     passages = [(stretch, passage) for stretch in stretches for passage in packer.passages(stretch)]
     leads = {
         passage.header: _lead(lines.text, passage.header, settings, count) for _, passage in passages if passage.header
@@ -63,6 +68,22 @@ def chunk_document(
         )
         for index, (stretch, passage) in enumerate(passages)
     ]
+
+
+def find_lost_marks(data: bytes, kind: str) -> list[str]:
+    """Warnings for a UTF-8 document: places that may be meant as marks of secrecy and hide nothing."""
+    body_start = read_front_matter(data).body_start
+    text = data[body_start:].decode("utf-8")
+    if not may_hold_lost(text):
+        return []
+    lines = Lines.of(text)
+    return lost_warnings(lines, _blocks(lines, kind, ()), _first_line(data[:body_start]), kind)
+
+
+def _blocks(lines: Lines, kind: str, rules: Sequence[HeadingRule]) -> list[Block]:
+    if kind == "markdown":
+        return markdown_blocks(lines)
+    return text_blocks(lines, lambda title: carries_mark(title) or rule_marks(clean_heading(title), rules) != Marks())
 
 
 def _first_line(head: bytes) -> int:

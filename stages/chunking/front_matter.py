@@ -42,6 +42,7 @@ class FrontMatter:
     fields: dict[str, object] = field(default_factory=dict)
     body_start: int = 0
     warning: str | None = None
+    repeated: tuple[str, ...] = ()  # keys that stand more than once, of which YAML takes the last
 
 
 def read_front_matter(data: bytes) -> FrontMatter:
@@ -56,10 +57,11 @@ def read_front_matter(data: bytes) -> FrontMatter:
         return FrontMatter(
             body_start=after_bom, warning=_unclosed_warning(data, opening.end()) if looks_meant else None
         )
-    fields, warning = _parse(data[opening.end() : closing.start()])
+    block = data[opening.end() : closing.start()]
+    fields, warning = _parse(block)
     if fields is None:
         return FrontMatter(body_start=after_bom, warning=warning)
-    return FrontMatter(fields, closing.end(), warning)
+    return FrontMatter(fields, closing.end(), warning, _repeated(block.decode("utf-8")))
 
 
 def _unclosed_warning(data: bytes, start: int) -> str:
@@ -87,6 +89,26 @@ def _parse(block: bytes) -> tuple[dict[str, object] | None, str | None]:
     if not isinstance(value, dict) or not value:
         return None, None
     return {_key(key): _json_able(item) for key, item in value.items()}, None
+
+
+def _repeated(text: str) -> tuple[str, ...]:
+    """Keys that stand twice in the mapping of a valid block, in one that is merged into it, or in its `canonry`."""
+    found: dict[str, None] = {}
+    root = yaml.compose(text, Loader=_Loader)
+    keys = _scalar_keys(root)
+    for key, value in keys:
+        if key.strip().lower() == "<<":
+            keys = [*keys, *_scalar_keys(value)]
+    inner = [_scalar_keys(value) for key, value in keys if key.strip().lower() == "canonry"]
+    for names in ([name for name, _ in group] for group in (keys, *inner)):
+        found |= dict.fromkeys(name for name in names if names.count(name) > 1) if len(set(names)) < len(names) else {}
+    return tuple(found)
+
+
+def _scalar_keys(node: yaml.Node | None) -> list[tuple[str, yaml.Node]]:
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    return [(key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
 
 
 def _reason(error: Exception) -> str:

@@ -7,11 +7,13 @@ less than a sentence that is lost in a heading.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 
 from stages.chunking.blocks import Block
 from stages.chunking.lines import Lines
+from stages.chunking.marks import carries_mark, has_brace
 
 MAX_HEADING_CHARS = 80
 _MARKED_CHARS = 500  # with a mark of secrecy behind it
@@ -41,13 +43,13 @@ _LONE = re.compile(
 )
 _NUMBERED = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})*)(?P<dot>\.?)[ \t\u3000]+(?P<title>\S.*)")
 _UNDERLINE = re.compile(r"[ \t]*(={3,}|-{3,})[ \t]*")
-_MARK_GROUP = re.compile(r"\s*\{[^{}]*\}?\s*$")
+_MARK_GROUP = re.compile(r"\s*[{｛][^{}｛｝]*[}｝]?\s*$")
 _SENTENCE_ENDS = tuple(".!?,;:…。！？，；：、")
 _LONE_COMMENT = re.compile(r"\s*<!--.*-->\s*")
 
 
-def text_blocks(lines: Lines) -> list[Block]:
-    """The blocks in order: headings and paragraphs only."""
+def text_blocks(lines: Lines, is_marked: Callable[[str], bool] = carries_mark) -> list[Block]:
+    """The blocks in order: headings and paragraphs only. A title that `is_marked` is no entry of a list of contents."""
     blocks: list[Block] = []
     numbered: list[int] = []  # indices of headings that are so by their number alone
     underlined: list[int] = []
@@ -57,8 +59,8 @@ def text_blocks(lines: Lines) -> list[Block]:
             line += 1
             continue
         line = _read_run(lines, line, blocks, numbered, underlined)
-    _drop_lists(blocks, numbered)
-    _drop_contents(blocks)
+    _drop_lists(blocks, numbered, is_marked)
+    _drop_contents(blocks, is_marked)
     return _nested_under_chapters(blocks, numbered, underlined)
 
 
@@ -91,10 +93,10 @@ def _add_paragraphs(lines: Lines, first: int, last: int, blocks: list[Block]) ->
     begin = first
     for line in range(first, last):
         text = lines[line]
-        level = _chinese_level(text.strip()) if "第" in text[:20] else 0
+        level = _chinese_level(_without_mark(text.strip())) if "第" in text[:20] else 0
         after_sentence = line == first or lines[line - 1].rstrip().endswith(("。", "！", "？", "”", "」", "…"))
         in_contents = line + 1 < last and bool(_chinese_level(lines[line + 1].strip()))
-        is_heading = bool(level) and after_sentence and not in_contents
+        is_heading = bool(level) and ((after_sentence and not in_contents) or carries_mark(text))
         if not is_heading and not ("<!--" in text and _LONE_COMMENT.fullmatch(text)):
             continue
         if begin < line:
@@ -120,7 +122,7 @@ def _underlined(lines: Lines, first: int, last: int) -> int:
 
 
 def _without_mark(text: str) -> str:
-    return _MARK_GROUP.sub("", text) if "{" in text[:_MARKED_CHARS] and len(text) <= _MARKED_CHARS else text
+    return _MARK_GROUP.sub("", text) if len(text) <= _MARKED_CHARS and has_brace(text) else text
 
 
 def _is_short_title(text: str) -> bool:
@@ -163,7 +165,7 @@ def _chinese_level(text: str) -> int:
     return _CHINESE_LEVELS.get(match["unit"], 2)
 
 
-def _drop_lists(blocks: list[Block], numbered: list[int]) -> None:
+def _drop_lists(blocks: list[Block], numbered: list[int], is_marked: Callable[[str], bool]) -> None:
     """Makes text of numbered lines that follow each other without text between them: those are a list."""
     candidates, group = set(numbered), list[int]()
     for index in [*numbered, len(blocks) + 1]:
@@ -172,23 +174,28 @@ def _drop_lists(blocks: list[Block], numbered: list[int]) -> None:
             ends_document = group[-1] == len(blocks) - 1
             is_list = ends_document or any(later <= earlier for earlier, later in pairwise(levels))
             if is_list:
-                for member in group:
-                    blocks[member] = Block("paragraph", blocks[member].start, blocks[member].end)
-                candidates.difference_update(group)
+                candidates.difference_update(_as_text(blocks, group, is_marked))
             group = []
         group.append(index)
     numbered[:] = sorted(candidates)
 
 
-def _drop_contents(blocks: list[Block]) -> None:
+def _as_text(blocks: list[Block], members: Iterable[int], is_marked: Callable[[str], bool]) -> list[int]:
+    """Makes text of the headings without a mark: one with a mark would lose its secret. Returns which became text."""
+    dropped = [member for member in members if not is_marked(blocks[member].title)]
+    for member in dropped:
+        blocks[member] = Block("paragraph", blocks[member].start, blocks[member].end)
+    return dropped
+
+
+def _drop_contents(blocks: list[Block], is_marked: Callable[[str], bool]) -> None:
     """Makes text of all but the last of three or more headings of one level that stand next to each other."""
     begin = 0
     for index in range(1, len(blocks) + 1):
         if index < len(blocks) and blocks[index].kind == "heading" and blocks[index].level == blocks[begin].level:
             continue
         if blocks[begin].kind == "heading" and index - begin >= _CONTENTS:
-            for member in range(begin, index - 1):
-                blocks[member] = Block("paragraph", blocks[member].start, blocks[member].end)
+            _as_text(blocks, range(begin, index - 1), is_marked)
         begin = index
 
 

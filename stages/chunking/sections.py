@@ -14,7 +14,7 @@ from canonry.records import HeadingRule, Marks
 from stages.chunking.blocks import Block
 from stages.chunking.headings import clean_heading
 from stages.chunking.lines import Lines
-from stages.chunking.marks import Comment, find_comments, nested_heading_marks, rule_marks, split_heading
+from stages.chunking.marks import Comment, find_comments, has_brace, nested_heading_marks, rule_marks, split_heading
 
 _MARKUP_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _WORD = re.compile(r"\w")
@@ -133,7 +133,7 @@ def divide(
     lines: Lines, blocks: list[Block], payloads: list[tuple[int, int]], rules: Sequence[HeadingRule], first_line: int
 ) -> list[Stretch]:
     """The stretches of a document in order, none of them empty. Raises MarkError for a mark that cannot be read."""
-    may_be_marked = "<!--" in lines.text or "{" in lines.text
+    may_be_marked = "<!--" in lines.text or has_brace(lines.text)
     marks = _document_marks(lines, blocks, first_line) if may_be_marked else Marks()
     builder = _Builder(lines, first_line, rules, payloads, [_Section(0, "", marks)], may_be_marked)
     builder.begin_stretch()

@@ -145,7 +145,9 @@ def test_nothing_of_a_forbidden_section_shows_through_an_allowed_one(workshop: W
         "### Her zinc lamp\n\nStill secret lamp.\n\n## Quay\n\nAnother open lamp.\n"
     )
     workshop.bring(at, workshop.write("harbour.md", text))
-    answer = str(workshop.ask(at).retrieve("lamp zinc betrays Ravel treason", explain=True).as_json()["results"])
+    answer = str(
+        workshop.ask(at).retrieve("open lamp wall zinc betrays Ravel treason", explain=True).as_json()["results"]
+    )
     assert "open lamp" in answer
     for secret in ("Ravel", "zinc", "secret", "treason"):
         assert secret not in answer

@@ -62,5 +62,7 @@ def test_the_sweep_removes_what_a_dead_writer_left_and_nothing_else(tmp_path: Pa
     (tmp_path / "deep").mkdir()
     for name in (".tmp-1-a", "deep/.tmp-2-b", "kept.txt", "deep/x.tmp-3"):
         (tmp_path / name).touch()
+    (tmp_path / ".tmp-4-folder").mkdir()
+    (tmp_path / ".tmp-4-folder" / "spilt").touch()
     assert sweep(tmp_path, tmp_path / "missing") == 2
-    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["kept.txt", "x.tmp-3"]
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [".tmp-2-b", "kept.txt", "x.tmp-3"]

@@ -38,7 +38,7 @@ def scan_of(path: Path, vectors: Vectors, rows: list[int] | range) -> Scan:
     matrix = Matrix(
         numbers, windows.astype(np.int32), [f"c{row}" for row in rows], [f"t{row}" for row in rows], vectors
     )
-    write_scan(matrix, path, generation="g", build="b", spec="s", fingerprint="f", dimensions=vectors.shape[1])
+    write_scan(matrix, path, {"generation": "g", "build": "b", "spec": "s", "fingerprint": "f"}, vectors.shape[1])
     return Scan.open(path)
 
 

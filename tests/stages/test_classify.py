@@ -12,7 +12,17 @@ import pytest
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import Marks, SourceFacts
 from stages.chunking.front_matter import FrontMatter, read_front_matter
-from stages.classify import FolderRules, after_edits, classify, matches, parse_facts, read_folder_rules, with_options
+from stages.classify import (
+    FolderRules,
+    after_edits,
+    classify,
+    matches,
+    parse_facts,
+    read_folder_rules,
+    unmatched_rules,
+    with_options,
+)
+from stages.select import select_files
 
 
 def facts_of(
@@ -163,9 +173,9 @@ Body.
 
 def test_unknown_keys_are_kept(tmp_path: Path) -> None:
     facts = facts_of(
-        folder=tmp_path, toml='[defaults]\nsystem = "5e"', front={"mood": ["grim"], "importance": 3, "status": "open"}
+        folder=tmp_path, toml="[defaults]\nimportance = 2", front={"mood": ["grim"], "importance": 3, "status": "open"}
     )
-    assert json.loads(facts.extra) == {"system": "5e", "mood": ["grim"], "importance": 3, "status": "open"}
+    assert json.loads(facts.extra) == {"mood": ["grim"], "importance": 3, "status": "open"}
 
 
 @pytest.mark.parametrize(
@@ -250,6 +260,105 @@ def test_a_broken_block_without_a_secret_is_body_with_a_warning() -> None:
     assert "not closed" in warning
 
 
+def of_text(text: str) -> tuple[SourceFacts, list[str]]:
+    data = text.encode()
+    facts, _, warnings = classify("a.md", FolderRules(), read_front_matter(data), {}, data)
+    return facts, warnings
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Visibility: hidden",
+        "spoiler-level: 3",
+        '"visibility": hidden',
+        "spoilerLevel: 3",
+        "'Spoiler Tags': x",
+        "hidden: true",
+        "  visibility: hidden",
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_broken_block_that_names_a_secret_in_any_spelling_refuses_the_file(line: str, ending: str) -> None:
+    for text in (f"---\ntitle: [x\n{line}\n---\nBody\n", f"---\ntitle: x\n\n{line}\n# Body\n"):
+        with pytest.raises(RejectedFile, match="secret"):
+            of_text(text.replace("\n", ending))
+
+
+@pytest.mark.parametrize(
+    ("block", "hidden", "level"),
+    [
+        ("spoilerLevel: 3", False, 3),
+        ("hidden: true", True, 0),
+        ("hidden: yes", True, 0),
+        ("Hidden: false", False, 0),
+        ("canonry: {visibility: hidden, spoiler: 2}", True, 2),
+        ("canonry:\n  - visibility: hidden", True, 0),
+        ("canonry.visibility: hidden", True, 0),
+        ("\u200bvisibility: hidden", True, 0),
+        ("visibility: normal\nVISIBILITY: normal\nVisibility: hidden", True, 0),
+        ("Visibility: hidden\nVISIBILITY: normal", True, 0),
+    ],
+)
+def test_a_secret_holds_in_every_known_spelling(block: str, hidden: bool, level: int) -> None:
+    facts, warnings = of_text(f"---\n{block}\n---\nBody\n")
+    assert (facts.visibility == "hidden", facts.spoiler_level, warnings) == (hidden, level, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("---\nvisibility:\n---\n", "normal or hidden"),
+        ("---\nspoiler_level: ''\n---\n", "whole number"),
+        ("---\nspoilerLevel:\n---\n", "whole number"),
+        ("---\nhidden:\n---\n", "true or false"),
+        ("---\nhidden: the gate\n---\n", "true"),
+        ("---\ncanonry: {visibility: }\n---\n", "normal or hidden"),
+        ("---\ncanonry: hidden\n---\n", "lines of their own"),
+        ("---\nvisibility: hidden\nvisibility: normal\n---\n", "more than once"),
+        ("---\n- visibility: hidden\n---\n", "line 2"),
+        ("---\nvisibility=hidden\n---\n", "line 2"),
+        ("----\nvisibility: hidden\n----\n", "line 2"),
+        ("\u200b---\nvisibility: hidden\n---\n", "line 2"),
+        ("+++\ntitle = 'x'\nvisibility = 'hidden'\n+++\n", "line 3"),
+    ],
+)
+def test_a_statement_of_secrecy_without_meaning_refuses_the_file(text: str, word: str) -> None:
+    with pytest.raises(RejectedFile, match=word):
+        of_text(text + "Body\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("\n---\nvisibility: hidden\n---\nBody\n", "line 3"),
+        ("visibility: hidden\n\n# Body\n", "line 1"),
+        ("---\nmeta: {visibility: hidden}\n---\nBody\n", "inside meta"),
+        ("---\nvisiblity: hidden\n---\nBody\n", "write visibility"),
+        ("---\nspoilers: 3\n---\nBody\n", "write spoiler"),
+        ("# A\n\nThe {hidden} door.\n", "line 3"),
+    ],
+)
+def test_what_may_be_meant_as_secrecy_and_hides_nothing_is_told_of(text: str, word: str) -> None:
+    facts, (warning,) = of_text(text)
+    assert facts.visibility == "normal"
+    assert word in warning and "if it is meant" in warning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nsidebar: {hidden: true}\n---\nBody\n",
+        "# A\n\nVisibility: 3 miles\n",
+        "---\n- a\n---\n",
+        "The hidden: gate\n",
+        "---\n\nwords\n",
+    ],
+)
+def test_ordinary_beginnings_are_no_statements(text: str) -> None:
+    assert of_text(text) == (SourceFacts(title="a", extra=of_text(text)[0].extra), [])
+
+
 # by order
 
 
@@ -306,6 +415,45 @@ def test_a_misspelt_secret_in_a_rule_is_not_passed_over(tmp_path: Path, key: str
     (tmp_path / "canonry.toml").write_text(f'[[headings]]\nmatch = "*"\nspoiler = 1\n"{key}" = 3\n')
     with pytest.raises(UsageError, match=key):
         read_folder_rules(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("toml", "near"),
+    [
+        ('[defaults]\nvisiblity = "hidden"', "visibility"),
+        ('[[files]]\nmatch = "*"\nspoiler_lvl = 4', "spoiler_level"),
+        ('[defaults]\nsystem = "5e"', "there are allowed_roles"),
+    ],
+)
+def test_an_unknown_key_of_a_rule_is_wrong_usage_with_the_nearest_known(tmp_path: Path, toml: str, near: str) -> None:
+    (tmp_path / "canonry.toml").write_text(toml)
+    with pytest.raises(UsageError, match=rf"canonry\.toml.*unknown.*{near}"):
+        read_folder_rules(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["hidden", "Hidden"])
+def test_a_rule_may_say_hidden(tmp_path: Path, key: str) -> None:
+    assert facts_of(folder=tmp_path, toml=f"[defaults]\n{key} = true").visibility == "hidden"
+
+
+def test_a_secret_of_a_rule_in_other_spelling_is_checked_with_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "canonry.toml").write_text('[defaults]\nspoiler-level = "high"')
+    with pytest.raises(UsageError, match="spoiler_level"):
+        read_folder_rules(tmp_path)
+
+
+def test_a_rule_that_matches_no_file_of_the_folder_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "gm").mkdir()
+    for name in ("a.md", "gm/b.md"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "canonry.toml").write_text(
+        '[[files]]\nmatch = "gm/*"\nvisibility = "hidden"\n[[files]]\nmatch = "mg/*"\nvisibility = "hidden"\n'
+        '[[headings]]\nmatch = "End*"\nspoiler = 3\n[[headings]]\nmatch = "End*"\nfiles = "acts/*"\nspoiler = 3\n'
+    )
+    for paths in ([tmp_path], [tmp_path / "a.md"]):
+        first, second = unmatched_rules(select_files(paths).files)
+        assert "[[files]] rule match = 'mg/*'" in first
+        assert "[[headings]] rule files = 'acts/*'" in second
 
 
 def test_a_folder_without_rules_has_none(tmp_path: Path) -> None:

@@ -12,7 +12,14 @@ from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.lexical import Ranges
 from canonry.semantic import Scan
-from stages.index_vectors import CONTRACT, DUCKDB_CONFIG, index_vectors, new_generation, remove_other_generations
+from stages.index_vectors import (
+    CONTRACT,
+    DUCKDB_CONFIG,
+    Generation,
+    index_vectors,
+    new_generation,
+    remove_other_generations,
+)
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 
@@ -116,10 +123,10 @@ def test_a_store_of_a_generation_holds_no_log_beside_it(at: Layout) -> None:
 
 
 def make(at: Layout, bag: WordBag, generation: str) -> int:
-    return index_vectors(
-        at.lexical, at.embeddings(bag.fingerprint), at.vectors(generation), at.scan(generation), generation=generation,
-        spec=bag.spec, fingerprint=bag.fingerprint, dimensions=bag.dimensions,
-    ).missing  # fmt: skip
+    folder = at.embeddings(bag.fingerprint)
+    files = at.vectors(generation), at.scan(generation)
+    made = Generation(generation, *files, folder, bag.spec, bag.fingerprint, bag.dimensions)
+    return index_vectors(at.lexical, made).missing
 
 
 def test_a_new_generation_becomes_the_live_one_and_the_old_files_stay_until_they_are_removed(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,15 @@ def test_names_in_any_script_are_taken(tmp_path: Path, name: str) -> None:
 def test_nothing_named_is_nothing_selected() -> None:
     selection = select_files([])
     assert (selection.files, selection.rejected) == ([], [])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are not allowed there")
+def test_messages_show_control_characters_of_names_and_links_and_never_send_them(tmp_path: Path) -> None:
+    (tmp_path / "a.x\x1b[2J").write_text("x")
+    (tmp_path / "b\x1b.md").symlink_to("to\x1b]0;\u202e")
+    (tmp_path / "c\x1b.pdf").write_text("x")
+    selection = select_files([tmp_path, tmp_path / "c\x1b.pdf", tmp_path / "no\x1b.md"])
+    said = [str(error) for error in selection.rejected] + [selection.ignored_line()]
+    assert len(said) == 4
+    assert all(line.isprintable() for line in said)
+    assert any(r"a link to to\x1b]0;\u202e" in line for line in said)

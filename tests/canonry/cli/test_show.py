@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from argparse import Namespace
+
 import pytest
 
-from canonry.cli.show import cut, plural, printable, size, table, width
+from canonry.cli.show import cut, note, plural, printable, size, table, width
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,8 @@ def test_control_characters_are_shown_and_never_sent(text: str, shown: str) -> N
 def test_columns_are_aligned_in_every_script() -> None:
     lines = table(("name", "n"), [("lamp", 5), ("城门", 12)], right=(1,)).splitlines()
     assert len({width(line) for line in lines}) == 1
+
+
+def test_a_note_sends_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    note(Namespace(quiet=False), "warning: a\x1b]0;x\x07.md")
+    assert capsys.readouterr().err == "warning: a\\x1b]0;x\\x07.md\n"

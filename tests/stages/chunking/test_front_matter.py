@@ -95,3 +95,16 @@ def test_case_05_has_its_metadata_and_loses_no_text() -> None:
     assert read_front_matter(only).fields == {"title": "Nothing Else"}
     assert chunk_document(only, "markdown", ChunkSettings()) == []
     assert "not closed" in str(read_front_matter((CASE / "unclosed.md").read_bytes()).warning)
+
+
+@pytest.mark.parametrize(
+    ("block", "keys"),
+    [
+        ("visibility: hidden\nvisibility: normal", ("visibility",)),
+        ("<<: {visibility: hidden}\nvisibility: normal", ("visibility",)),
+        ("canonry: {a: 1, a: 2}", ("a",)),
+        ("a: 1\nb: {a: 2}", ()),
+    ],
+)
+def test_keys_that_stand_twice_are_named(block: str, keys: tuple[str, ...]) -> None:
+    assert read_front_matter(f"---\n{block}\n---\n".encode()).repeated == keys

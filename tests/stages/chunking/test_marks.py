@@ -10,6 +10,7 @@ from canonry.config import ChunkSettings
 from canonry.errors import UsageError
 from canonry.records import Chunk, HeadingRule, Marks
 from stages.chunking import MarkError, chunk_document
+from stages.chunking.marks import split_heading
 
 
 def cut(text: str, kind: str = "markdown", rules: tuple[HeadingRule, ...] = ()) -> list[tuple[str, Chunk]]:
@@ -96,6 +97,9 @@ def test_rules_match_cleaned_headings_without_regard_to_case() -> None:
         "<!-- canonry: spoiler=1",
         "<!-- canonry spoiler 1 -->",
         "- <!-- canonry: spoiler=99999999999 -->",
+        "# A {spoiler=1000001}",
+        "# A {hidden=perhaps}",
+        "# A {spoilers=3}",
     ],
 )
 def test_a_mark_that_cannot_be_read_is_refused(text: str) -> None:
@@ -121,3 +125,38 @@ def test_overlap_does_not_reach_across_a_mark() -> None:
     for piece, chunk in cut(text):
         assert ("Ravel" in piece) == (chunk.marks.spoiler_level == 3)
         assert not ("Ravel" in piece and "road" in piece)
+
+
+@pytest.mark.parametrize(
+    ("mark", "meant"),
+    [
+        ("{spoiler-level=3}", Marks(3)),
+        ("{spoiler_level=3}", Marks(3)),
+        ("{spoilerLevel=3}", Marks(3)),
+        ("{SPOILER=3}", Marks(3)),
+        ("{spoiler=1000000}", Marks(1_000_000)),
+        ("{hidden}", Marks(hidden=True)),
+        ("{Hidden .gm}", Marks(hidden=True)),
+        ("{hidden=true}", Marks(hidden=True)),
+        ("{hidden=no}", Marks()),
+        ("{hidden spoiler=2}", Marks(2, hidden=True)),
+        ("{tag=x}", Marks(0, ("x",))),
+        ("{spoiler-tags=x,y}", Marks(0, ("x", "y"))),
+        ("｛spoiler=3｝", Marks(3)),
+        ("｛spoiler＝３　tags＝x，y｝", Marks(3, ("x", "y"))),
+        ("{spoi\u200bler=3}", Marks(3)),
+    ],
+)
+def test_a_mark_holds_in_every_known_spelling(mark: str, meant: Marks) -> None:
+    assert split_heading(f"The End {mark}", 1) == ("The End", meant)
+
+
+def test_a_mark_on_a_nested_heading_of_either_form_hides_the_quote_or_list() -> None:
+    assert marks_of("> The End {spoiler=3}\n> ===\n> quoted\n", "quoted").spoiler_level == 3
+    assert marks_of("- The End {spoiler=3}\n  ---\n  listed\n", "listed").spoiler_level == 3
+
+
+def test_a_mark_behind_code_holds_and_one_inside_it_is_an_example() -> None:
+    assert split_heading("The `look`{spoiler=3}", 1) == ("The `look`", Marks(3))
+    assert split_heading("The `{spoiler=3}` mark", 1) == ("The `{spoiler=3}` mark", Marks())
+    assert marks_of("# A\n\n`look`<!-- canonry: spoiler=3 --> there\n", "look") == Marks(3)

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from canonry.config import ChunkSettings
+from canonry.records import HeadingRule, Marks
 from stages.chunking import chunk_document
 from stages.chunking.lines import Lines
 from stages.chunking.plain import text_blocks
@@ -97,3 +98,26 @@ def test_underlined_titles_nest_below_chapters_but_a_title_above_them_does_not()
         ("The Rules", "CHAPTER I. MONEY", "Pawning"),
         ("The Rules", "CHAPTER II. TRAVEL", "Boats"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CHAPTER 1 {spoiler=1}\n\nCHAPTER 2 The zebra murderer {spoiler=2}\n\nCHAPTER 3 {spoiler=3}\n\ntext\n",
+        "1. One {spoiler=1}\n\n2. Two {spoiler=2}\n\n3. Three {spoiler=3}\n",
+        "第一章 {spoiler=1}\n第二章 灯 {spoiler=2}\n第三章 {spoiler=3}\n正文\n",
+    ],
+    ids=["chapters", "numbers", "Chinese"],
+)
+def test_a_heading_with_a_mark_is_no_entry_of_a_list(text: str) -> None:
+    chunks = chunk_document(text.encode(), "text", ChunkSettings())
+    assert [chunk.marks.spoiler_level for chunk in chunks] == [1, 2, 3]
+
+
+def test_a_heading_that_a_rule_names_is_no_entry_of_a_list() -> None:
+    text = "CHAPTER 1\n\nCHAPTER 2 The murderer\n\nCHAPTER 3\n\ntext\n"
+    rules = (HeadingRule("*murderer*", Marks(2)),)
+    chunks = chunk_document(text.encode(), "text", ChunkSettings(), rules)
+    assert [
+        chunk.marks.spoiler_level for chunk in chunks if b"murderer" in text.encode()[chunk.start_byte : chunk.end_byte]
+    ] == [2]
