@@ -11,7 +11,7 @@ from benchmarks.judged import STOP_WORDS, Judgements
 from canonry import fuse, lexical
 from canonry.embedders import knows, load
 from canonry.lexical import Ranges
-from canonry.retrieval import CANDIDATES, lexical_leg, semantic_leg
+from canonry.ranking import CANDIDATES, lexical_leg, semantic_leg
 from canonry.semantic import Scan
 from canonry.text import Query, parse_query
 

@@ -10,26 +10,29 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
-from canonry import database, lexical, retrieval
-from canonry.catalog import Catalog, parse_instant
-from canonry.config import MODES, Settings
-from canonry.eligibility import Scope, eligible_ranges
-from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing, UsageError
+from canonry import database, lexical, ranking, standing
+from canonry.catalog import Catalog
+from canonry.config import Settings
+from canonry.context import NO_CONTEXT, KnownNames, QueryContext, Surroundings
+from canonry.eligibility import NARRATOR, Scope, eligible_ranges
+from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing
 from canonry.layout import Layout, default_root, list_campaigns
-from canonry.retrieval import Answer, Assembler, Leg
+from canonry.meaning import Meaning
+from canonry.ranking import Leg, Ranking
+from canonry.retrieval import Answer, Asked, Assembler, Passage, Request, make_request
 from canonry.text import parse_query
+from canonry.why import Funnel, Verdict
 
 if TYPE_CHECKING:
-    from canonry.embedders import Embedder
     from canonry.lexical import Ranges
-    from canonry.semantic import Scan
 
+_Result = TypeVar("_Result")
 _SNAPSHOT_TRIES = 200
 _MISSING_FILE_TRIES = 20
 _MISSING_FILE_WAIT_S = 0.01
@@ -64,6 +67,16 @@ class _Snapshot:
     behind: int  # live versions that the index does not have yet
 
 
+@dataclass(slots=True)
+class _Found:
+    """What a question found, and what a person should know of the search."""
+
+    mode: str
+    degraded: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    ranking: Ranking = field(default_factory=Ranking)
+
+
 class Campaign:
     """Questions to one campaign. Keeps its files open between questions; `close` lets them go. Not for several threads at once."""
 
@@ -73,8 +86,8 @@ class Campaign:
         self._db: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
         self._ranges: dict[tuple[object, ...], Ranges] = {}
-        self._scan: Scan | None = None
-        self._embedders: dict[str, Embedder] = {}
+        self._names: dict[Scope, list[KnownNames]] = {}
+        self._meaning = Meaning(at)
         self._past: Campaign | None = None
 
     def __enter__(self) -> Campaign:
@@ -87,7 +100,7 @@ class Campaign:
         if self._db is not None:
             self._db.close()
         self._db = None
-        self._scan = None
+        self._meaning.forget()
         if self._past is not None:
             self._past.close()
             self._past = None
@@ -107,24 +120,49 @@ class Campaign:
         sources: Sequence[str] = (),
         forbid_tags: Sequence[str] = (),
         as_of: str | None = None,
+        context: QueryContext = NO_CONTEXT,
+        rerank: bool = True,
         explain: bool = False,
         copies: bool = False,
     ) -> Answer:
         """The passages that answer `query` and that the role may see, best first.
 
         `mode` is lexical, semantic or hybrid; None takes the campaign's own. `as_of` is a date or an instant (ISO 8601):
-        the versions that were live then. `copies` shows every passage of equal text instead of one for all.
-        The answer is empty where nothing matches; it says in `degraded` when less was searched than was asked for.
+        the versions that were live then. `context` lifts what fits the scene and who was mentioned; without `rerank` the
+        order is that of words and meaning alone. `copies` shows every passage of equal text instead of one for all.
+        The answer is empty where nothing is relevant; it says in `degraded` when less was searched than was asked for.
         """
-        retrieval.check_limit(limit)
-        if mode is not None and mode not in MODES:
-            raise UsageError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
-        scope = Scope(
-            role, spoiler_level, tuple(forbid_tags), tuple(classes), tuple(source_types), tuple(tags), tuple(entities),
-            tuple(sources), parse_instant(as_of) if as_of else None,
+        request = make_request(
+            query, spoiler_level=spoiler_level, role=role, mode=mode, limit=limit, classes=classes,
+            source_types=source_types, tags=tags, entities=entities, sources=sources, forbid_tags=forbid_tags, as_of=as_of,
+            context=context, rerank=rerank, explain=explain, copies=copies,
         )  # fmt: skip
-        asked = self if scope.as_of is None else self._at_that_time(scope.as_of)
-        return asked._retrieve(query, scope, mode, limit, explain=explain, copies=copies)
+        asked = self._at(request.scope)
+        return asked._at_one_moment(lambda snapshot: asked._answer(snapshot, request))
+
+    def why(self, chunk_id: str, query: str, *, as_narrator: bool = False, **asked: Unpack[Asked]) -> Verdict:
+        """What became of a chunk when `query` was asked, with the same options as `retrieve`: the step that kept or dropped it.
+
+        NotFound for a chunk that the role may not see, in the words that an unknown id gets. `as_narrator` tells a
+        narrator what another role's question did with any chunk.
+        """
+        request = make_request(query, **asked)
+        there = self._at(request.scope)
+        told = as_narrator or request.scope.role == NARRATOR
+        return there._at_one_moment(lambda snapshot: there._why(snapshot, request, chunk_id, told_all=told))
+
+    def _why(self, snapshot: _Snapshot, request: Request, chunk_id: str, *, told_all: bool) -> Verdict:
+        found = self._rank(snapshot, request)
+
+        def cosine(row: int) -> tuple[float, float] | None:
+            return self._meaning.cosine(snapshot.db, snapshot.settings, request.query, row)
+
+        ranges = self._eligible(snapshot.db, request.scope)
+        funnel = Funnel(snapshot.db, self.at, request, ranges, found.ranking, cosine)
+        return funnel.verdict(chunk_id, told_all=told_all)
+
+    def _at(self, scope: Scope) -> Campaign:
+        return self if scope.as_of is None else self._at_that_time(scope.as_of)
 
     def _at_that_time(self, as_of: str) -> Campaign:
         """The campaign over the versions that were live then; itself where none of them was superseded since."""
@@ -135,64 +173,89 @@ class Campaign:
             return self
         if self._past is None or self._past.at != past:
             self._past = Campaign(past)
-            self._past._embedders = self._embedders
+            self._past._meaning.embedders = self._meaning.embedders
         return self._past
 
-    def _retrieve(
-        self, query: str, scope: Scope, mode: str | None, limit: int, *, explain: bool, copies: bool
-    ) -> Answer:
-        """The answer at one moment; asked again when a writer switched generations between two of our reads."""
+    def standing(self, scope: Scope, chunk_ids: Sequence[str] = ()) -> tuple[list[Passage], dict[str, Passage]]:
+        """What a pack takes without ranking it: canon that is always included, in its order, and the named chunks.
+
+        Only what the scope may see; a named chunk that it does not see is absent.
+        """
+        asked = self._at(scope)
+        return asked._at_one_moment(lambda snapshot: asked._standing(snapshot, scope, chunk_ids))
+
+    def _standing(
+        self, snapshot: _Snapshot, scope: Scope, chunk_ids: Sequence[str]
+    ) -> tuple[list[Passage], dict[str, Passage]]:
+        assemble = Assembler(snapshot.db, self.at, [], "", explain=False)
+        named = standing.named_rows(snapshot.db, self._eligible(snapshot.db, scope), chunk_ids)
+        return (
+            [assemble.passage(row, 0.0, 0) for row in standing.always_rows(snapshot.db, scope)],
+            {chunk_id: assemble.passage(row, 0.0, 0) for chunk_id, row in named.items()},
+        )
+
+    def _at_one_moment(self, work: Callable[[_Snapshot], _Result]) -> _Result:
+        """What `work` makes of one snapshot; done again when a writer switched generations between two of its reads."""
         with database.plain_errors(self.at.lexical, "`canonry reindex --full` builds the index anew"):
             for _ in range(_MISSING_FILE_TRIES):
                 try:
                     with self._snapshot() as snapshot:
-                        return self._answer(snapshot, query, scope, mode, limit, explain=explain, copies=copies)
+                        return work(snapshot)
                 except FileNotFoundError as error:
-                    missing, self._scan = Path(error.filename), None
+                    missing = Path(error.filename)
+                    self._meaning.forget()
                     time.sleep(_MISSING_FILE_WAIT_S)
         repair = (
             "import the source again" if missing.parent == self.at.files else "`canonry reindex --full` makes it anew"
         )
         raise DamagedData(f"{missing}: is missing; {repair}")
 
-    def _answer(
-        self,
-        snapshot: _Snapshot,
-        query: str,
-        scope: Scope,
-        mode: str | None,
-        limit: int,
-        *,
-        explain: bool,
-        copies: bool,
-    ) -> Answer:
-        asked = mode or snapshot.settings.mode
-        answer = Answer(self.at.campaign, query, asked)
-        words = parse_query(query)
-        ranges = self._eligible(snapshot.db, scope)
-        candidates = retrieval.depth(limit)
+    def _answer(self, snapshot: _Snapshot, request: Request) -> Answer:
+        found = self._rank(snapshot, request)
+        ranked = found.ranking
+        assemble = Assembler(
+            snapshot.db, self.at, ranked.legs, request.query, explain=request.explain, floor=ranked.floor
+        )
+        results = [assemble.ranked(one) for one in ranked.chosen[: request.limit]]
+        degraded = "; ".join(found.degraded) or None
+        return Answer(self.at.campaign, request.query, found.mode, degraded, found.notices, results)
+
+    def _rank(self, snapshot: _Snapshot, request: Request) -> _Found:
+        """Everything that is relevant enough and in sight, in order, and what was lacking in the search."""
+        found = _Found(request.mode or snapshot.settings.mode)
+        words = parse_query(request.query)
+        ranges = self._eligible(snapshot.db, request.scope)
+        candidates = ranking.depth(request.limit)
         legs: list[Leg] = []
-        degraded: list[str] = []
         if snapshot.behind:
-            degraded.append(
-                f"{snapshot.behind} source{'s are' if snapshot.behind > 1 else ' is'} not indexed yet; `canonry reindex` does it"
-            )
-        if words and asked != "semantic":
-            legs.append(retrieval.lexical_leg(snapshot.db, words, ranges, candidates))
-        if words and asked != "lexical":
+            found.degraded.append(
+                "not everything is indexed yet; `canonry reindex` does it"
+            )  # a number could give a secret away
+        if words and found.mode != "semantic":
+            legs.append(ranking.lexical_leg(snapshot.db, words, ranges, candidates))
+        if words and found.mode != "lexical":
             try:
-                legs.append(self._semantic_leg(snapshot, query, ranges, candidates, degraded))
+                legs.append(
+                    self._meaning.leg(snapshot.db, snapshot.settings, request.query, ranges, candidates, found.degraded)
+                )
             except EmbedderError as error:
-                degraded.append(str(error) + ("; searched by words alone" if legs else ""))
-        if mode is None and asked == "lexical" and snapshot.settings.embedder != "none":
-            answer.notices.append(
-                "searched by words; `--mode hybrid` searches by meaning too (an evaluation decides whether it should be the default)"
-            )
-        ranked = retrieval.fuse_legs(snapshot.db, legs) if legs else []
-        chosen = [(row, score, 0) for row, score in ranked] if copies else retrieval.drop_copies(snapshot.db, ranked)
-        assemble = Assembler(snapshot.db, self.at, legs, query, explain=explain)
-        results = [assemble.passage(row, score, count) for row, score, count in chosen[:limit]]
-        return Answer(self.at.campaign, query, asked, "; ".join(degraded) or None, answer.notices, results)
+                found.degraded.append(str(error) + ("; searched by words alone" if legs else ""))
+        if request.mode is None and found.mode == "lexical" and snapshot.settings.embedder != "none":
+            found.notices.append("searched by words; `--mode hybrid` searches by meaning too")
+        around = self._surroundings(snapshot.db, request, ranges)
+        if around.mentioned:
+            legs.append(ranking.entity_leg(snapshot.db, around.mentioned, ranges, candidates))
+        if legs:
+            found.ranking = ranking.rank(snapshot.db, legs, words, around, rerank=request.rerank, copies=request.copies)
+        return found
+
+    def _surroundings(self, db: sqlite3.Connection, request: Request, ranges: Ranges) -> Surroundings:
+        """The context, and the entities and tags of sources in sight that the question names."""
+        if not request.rerank:
+            return Surroundings(request.context)
+        if request.scope not in self._names:
+            self._names[request.scope] = [KnownNames.in_sight(db, ranges, kind) for kind in ("entity", "tag")]
+        return Surroundings(request.context, *(known.named_in(request.query) for known in self._names[request.scope]))
 
     @contextmanager
     def _snapshot(self) -> Iterator[_Snapshot]:
@@ -234,6 +297,7 @@ class Campaign:
             database.attach_reader(self._db, self.at.catalog, "cat")
             self._opened = identity
             self._ranges.clear()
+            self._names.clear()
         return self._db
 
     def _behind(self, db: sqlite3.Connection) -> int:
@@ -251,55 +315,9 @@ class Campaign:
         if key not in self._ranges:
             if len(self._ranges) >= 64 or any(known[0] != versions for known in self._ranges):
                 self._ranges.clear()
+                self._names.clear()
             self._ranges[key] = eligible_ranges(db, scope)
         return self._ranges[key]
-
-    def _semantic_leg(
-        self, snapshot: _Snapshot, query: str, ranges: Ranges, candidates: int, degraded: list[str]
-    ) -> Leg:
-        """The semantic leg, or an EmbedderError that says why it cannot vote; `degraded` is told what it lacks."""
-        if snapshot.settings.embedder == "none":
-            raise EmbedderError("this campaign has no embedder (it is set to none)")
-        generation = lexical.meta(snapshot.db, "generation")
-        if not generation:
-            raise EmbedderError("there are no vectors yet; `canonry reindex` makes them")
-        if self._scan is None or self._scan.generation != generation:
-            from canonry.semantic import Scan
-
-            self._scan = Scan.open(self.at.scan(generation))
-        scan = self._scan
-        if scan.build != lexical.meta(snapshot.db, "build"):
-            raise EmbedderError("the vectors belong to another build of the index; `canonry reindex` makes them anew")
-        embedder = self._embedder(scan.spec)
-        if embedder.fingerprint != scan.fingerprint:
-            raise EmbedderError(
-                f"the vectors were made by {scan.fingerprint}, not by {embedder.fingerprint}; `canonry reindex` makes new ones"
-            )
-        from canonry.embedders import knows
-
-        if not knows(embedder.scripts, query):
-            raise EmbedderError(f"the embedder {scan.spec} does not know the script of this question")
-        pending = snapshot.db.execute(
-            "SELECT count(*) FROM knowledge_chunk WHERE row > ?",
-            (int(lexical.meta(snapshot.db, "vectors_to_row") or 0),),
-        ).fetchone()[0] + int(lexical.meta(snapshot.db, "vectors_missing") or 0)
-        if pending:
-            degraded.append(
-                f"{pending} passage{'s have' if pending > 1 else ' has'} no vector yet and can be found by words only; `canonry reindex` makes them"
-            )
-        return retrieval.semantic_leg(
-            snapshot.db, scan, embedder.embed_query(query), ranges, candidates, embedder.minimum_cosine
-        )
-
-    def _embedder(self, spec: str) -> Embedder:
-        if spec not in self._embedders:
-            from canonry.embedders import load
-
-            embedder = load(spec)
-            if embedder is None:
-                raise EmbedderError(f"there is no embedder behind {spec!r}")
-            self._embedders[spec] = embedder
-        return self._embedders[spec]
 
 
 def retrieve_from(

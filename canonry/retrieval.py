@@ -1,6 +1,6 @@
-"""From a question to passages: eligibility, the legs, fusion, one passage for each text, and the reason for each.
+"""Passages and answers: what a caller gets, and how a ranked row becomes a passage with its reasons.
 
-    question -> eligibility -> lexical leg ∥ semantic leg -> fusion -> dedupe -> passages
+    question -> eligibility -> lexical leg ∥ semantic leg -> fusion -> floor -> rerank -> dedupe -> passages
 
 The order is total: best score first, equal scores by chunk id, so the same question on the same index gives the same
 answer in every process. A leg that did not find a passage has no score for it (null).
@@ -12,28 +12,31 @@ import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from canonry import fuse, lexical
+from canonry import fuse
+from canonry.catalog import parse_instant
+from canonry.config import MODES
+from canonry.context import NO_CONTEXT, QueryContext, asked_words, read_terms
+from canonry.eligibility import Scope
 from canonry.errors import DamagedData, UsageError
-from canonry.lexical import Hit, Ranges
-from canonry.text import FUNCTION_WORDS, Query, is_unspaced, parse_query
+from canonry.floor import Coverage, Floor
+from canonry.ranking import LARGEST_LIMIT as LARGEST_LIMIT
+from canonry.ranking import Leg, Ranked, check_limit
+from canonry.rerank import lifts
+from canonry.text import is_unspaced
 
 if TYPE_CHECKING:
     from canonry.layout import Layout
-    from canonry.semantic import Scan
-
-CANDIDATES = 100  # of each leg; fixed, so that a smaller limit is the beginning of a larger one
-LARGEST_LIMIT = 1_000
-_EDGES = "\"'“”‘’.,;:!?()[]{}*^-。，、！？「」"
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """One quotable passage. `exact_text` is the bytes [start_byte, end_byte) of the version's file, verbatim.
 
-    Scores: BM25 and cosine as the legs gave them, `fused_score` what the order follows; null where a leg did not find
-    it. `content_hash` is the SHA-256 of the stored version. Lines count from 1.
+    Scores: BM25 and cosine as the legs gave them, null where a leg did not find it; `fused_score` is how relevant it is,
+    and what the order starts from (`explain` has what authority and context add to it).
+    `content_hash` is the SHA-256 of the stored version. Lines count from 1.
     """
 
     chunk_id: str
@@ -98,104 +101,84 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """One ranked list: rows with their scores, best first, ties by chunk id; `weight` is its share in the fusion."""
+class Request:
+    """One question: what is asked, by whom, of what, and how the answer is wanted. `mode` None takes the campaign's own."""
 
-    name: str
-    weight: float
-    hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    row: int
-    chunk_id: str
-    version_id: str
-    body_hash: str
+    query: str
+    scope: Scope
+    mode: str | None = None
+    limit: int = 8
+    context: QueryContext = NO_CONTEXT
+    rerank: bool = True
+    copies: bool = False
+    explain: bool = False
 
 
-def check_limit(limit: int) -> int:
-    if not 1 <= limit <= LARGEST_LIMIT:
-        raise UsageError(f"limit {limit} must lie between 1 and {LARGEST_LIMIT}")
-    return limit
+class Asked(TypedDict, total=False):
+    """The options of a question, as `Campaign.retrieve` documents them."""
+
+    spoiler_level: int
+    role: str
+    mode: str | None
+    limit: int
+    classes: Sequence[str]
+    source_types: Sequence[str]
+    tags: Sequence[str]
+    entities: Sequence[str]
+    sources: Sequence[str]
+    forbid_tags: Sequence[str]
+    as_of: str | None
+    context: QueryContext
+    rerank: bool
+    explain: bool
+    copies: bool
 
 
-def depth(limit: int) -> int:
-    """Candidates of each leg: the fixed number, and more only where the limit itself is larger."""
-    return max(CANDIDATES, 2 * limit)
-
-
-def lexical_leg(db: sqlite3.Connection, query: Query, ranges: Ranges, candidates: int) -> Leg:
-    """BM25 over the eligible rows."""
-    return _leg(db, "lexical", fuse.LEXICAL_WEIGHT, lexical.search(db, query, ranges, candidates), candidates)
-
-
-def semantic_leg(
-    db: sqlite3.Connection, scan: Scan, vector: object, ranges: Ranges, candidates: int, minimum: float
-) -> Leg:
-    """Cosine over the eligible rows that have vectors; what lies under the model's floor is noise and left out."""
-    hits = [hit for hit in scan.search(vector, ranges, candidates) if hit.score >= minimum]  # type: ignore[arg-type]
-    return _leg(db, "semantic", fuse.SEMANTIC_WEIGHT, hits, candidates)
-
-
-def _leg(db: sqlite3.Connection, name: str, weight: float, hits: Sequence[Hit], candidates: int) -> Leg:
-    rows = _rows(db, [hit.row for hit in hits])
-    known = [hit for hit in hits if hit.row in rows]
-    known.sort(key=lambda hit: (-hit.score, rows[hit.row].chunk_id, rows[hit.row].version_id))
-    return Leg(name, weight, tuple(known[:candidates]))
-
-
-def _rows(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, _Row]:
-    found: dict[int, _Row] = {}
-    for at in range(0, len(numbers), 500):
-        some = numbers[at : at + 500]
-        marks = ",".join("?" * len(some))
-        for row in db.execute(
-            f"SELECT row, chunk_id, version_id, body_hash FROM knowledge_chunk WHERE row IN ({marks})", some
-        ):
-            found[row[0]] = _Row(*row)
-    return found
-
-
-def fuse_legs(db: sqlite3.Connection, legs: Sequence[Leg]) -> list[tuple[int, float]]:
-    """(row, fused score), best first, ties by chunk id. One leg alone keeps its own scores."""
-    if len(legs) == 1:
-        return [(hit.row, hit.score) for hit in legs[0].hits]
-    rows = _rows(db, sorted({hit.row for leg in legs for hit in leg.hits}))
-    keys = {number: (row.chunk_id, row.version_id, number) for number, row in rows.items()}
-    ranked = fuse.rrf([[keys[hit.row] for hit in leg.hits] for leg in legs], weights=[leg.weight for leg in legs])
-    return [(key[2], score) for key, score in ranked]
-
-
-def drop_copies(db: sqlite3.Connection, ranked: Sequence[tuple[int, float]]) -> list[tuple[int, float, int]]:
-    """(row, score, copies): each text once, at its best place, with how many others of the list say the same."""
-    rows = _rows(db, [row for row, _ in ranked])
-    copies: dict[str, int] = {}
-    for row, _ in ranked:
-        copies[rows[row].body_hash] = copies.get(rows[row].body_hash, -1) + 1
-    kept: list[tuple[int, float, int]] = []
-    for row, score in ranked:
-        count = copies.pop(rows[row].body_hash, None)
-        if count is not None:
-            kept.append((row, score, count))
-    return kept
+def make_request(query: str, **asked: Unpack[Asked]) -> Request:
+    """A question with its options checked; UsageError for one that cannot mean anything."""
+    as_of = asked.get("as_of")
+    scope = Scope(
+        asked.get("role", "player"), asked.get("spoiler_level", 0), tuple(asked.get("forbid_tags", ())),
+        tuple(asked.get("classes", ())), tuple(asked.get("source_types", ())), tuple(asked.get("tags", ())),
+        tuple(asked.get("entities", ())), tuple(asked.get("sources", ())), parse_instant(as_of) if as_of else None,
+    )  # fmt: skip
+    mode, limit = asked.get("mode"), check_limit(asked.get("limit", 8))
+    if mode is not None and mode not in MODES:
+        raise UsageError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
+    return Request(
+        query, scope, mode, limit, asked.get("context", NO_CONTEXT), asked.get("rerank", True),
+        asked.get("copies", False), asked.get("explain", False),
+    )  # fmt: skip
 
 
 class Assembler:
     """Turns ranked rows into passages, inside one read transaction."""
 
     def __init__(
-        self, db: sqlite3.Connection, at: Layout, legs: Sequence[Leg], query_text: str, *, explain: bool
+        self,
+        db: sqlite3.Connection,
+        at: Layout,
+        legs: Sequence[Leg],
+        query_text: str,
+        *,
+        explain: bool,
+        floor: Floor | None = None,
     ) -> None:
         self._db = db
         self._at = at
-        self._asked_words = _asked_words(query_text)
+        self._asked_words = asked_words(query_text)
         self._explain = explain
         self._places = {leg.name: {hit.row: (rank, hit.score) for rank, hit in enumerate(leg.hits, 1)} for leg in legs}
         self._weights = {leg.name: leg.weight for leg in legs}
+        self._floor = floor
 
     def passage(self, row: int, score: float, copies: int) -> Passage:
-        """The passage in that row of the lexical store."""
+        """The passage in that row of the lexical store, found with that fused score."""
+        return self.ranked(Ranked(row, score, copies=copies))
+
+    def ranked(self, ranked: Ranked) -> Passage:
+        """The passage of a row in its place."""
+        row = ranked.row
         facts = self._facts(row)
         text = self._text(facts)
         labels = self._labels(str(facts["source_id"]))
@@ -208,7 +191,7 @@ class Assembler:
             title=str(facts["title"]), uri=str(facts["uri"] or facts["original_filename"]), page=facts["page"],  # type: ignore[arg-type]
             lexical_score=lexical_place[1] if lexical_place else None,
             semantic_score=semantic_place[1] if semantic_place else None,
-            fused_score=score, trust=facts["trust"], spoiler_tags=tags,  # type: ignore[arg-type]
+            fused_score=ranked.fused, trust=facts["trust"], spoiler_tags=tags,  # type: ignore[arg-type]
             campaign_id=self._at.campaign, source_id=str(facts["source_id"]), class_=str(facts["class"]),
             heading_path=json.loads(str(facts["heading_path"])), chunk_index=_int(facts, "chunk_index"),
             spoiler_level=max(_int(facts, "spoiler_level"), _int(facts, "run_level")),
@@ -218,8 +201,8 @@ class Assembler:
             start_line=_int(facts, "start_line"), end_line=_int(facts, "end_line"),
             content_hash=str(facts["content_hash"]), token_count=_int(facts, "token_count"),
             valid_from=str(facts["valid_from"]), valid_to=facts["valid_to"],  # type: ignore[arg-type]
-            reasons=self._reasons(row, places, copies),
-            explain=self._components(places, score) if self._explain else None,
+            reasons=[*self._reasons(row, places), *_lifts(ranked, str(facts["class"]), str(facts["priority"]))],
+            explain=self._components(places, ranked) if self._explain else None,
         )  # fmt: skip
 
     def _facts(self, row: int) -> dict[str, object]:
@@ -227,7 +210,7 @@ class Assembler:
             """
             SELECT c.*, d.content_hash, d.extension, r.spoiler_level AS run_level, r.spoiler_tags AS run_tags,
                    r.hidden AS run_hidden, v.source_id, v.valid_from, v.valid_to, s.title, s.class, s.visibility,
-                   s.spoiler_level, s.trust, s.uri, s.original_filename
+                   s.spoiler_level, s.priority, s.trust, s.uri, s.original_filename
             FROM knowledge_chunk c JOIN document d USING (version_id)
             JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row)
             JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)
@@ -261,7 +244,7 @@ class Assembler:
             labels[kind] = (*labels.get(kind, ()), label)
         return labels
 
-    def _reasons(self, row: int, places: Mapping[str, tuple[int, float] | None], copies: int) -> list[str]:
+    def _reasons(self, row: int, places: Mapping[str, tuple[int, float] | None]) -> list[str]:
         reasons = []
         if lexical_place := places.get("lexical"):
             words = ", ".join(self._matched_words(row)[:8])
@@ -272,8 +255,6 @@ class Assembler:
             reasons.append(
                 f"is close in meaning (cosine {semantic_place[1]:.2f}, place {semantic_place[0]} by meaning)"
             )
-        if copies:
-            reasons.append(f"stands for {copies} more passage{'s' * (copies > 1)} with the same text")
         return reasons
 
     def _matched_words(self, row: int) -> list[str]:
@@ -287,26 +268,36 @@ class Assembler:
                 matched.append(word)
         return matched
 
-    def _components(self, places: Mapping[str, tuple[int, float] | None], score: float) -> dict[str, object]:
+    def _covered(self, floor: Floor, row: int) -> Coverage:
+        return floor.coverage(read_terms(self._db, [row])[row])
+
+    def _components(self, places: Mapping[str, tuple[int, float] | None], ranked: Ranked) -> dict[str, object]:
         legs: dict[str, object] = {}
         for name, place in places.items():
             share = None
             if place and len(places) > 1:
                 share = self._weights[name] / (fuse.RRF_K + place[0])
             legs[name] = None if place is None else {"rank": place[0], "score": place[1], "share": share}
-        return {"legs": legs, "fusion": f"rrf k={fuse.RRF_K}" if len(places) > 1 else None, "fused_score": score}
+        return {
+            "legs": legs,
+            "fusion": f"rrf k={fuse.RRF_K}" if len(places) > 1 else None,
+            "fused_score": ranked.fused,
+            "covered": None if self._floor is None else asdict(self._covered(self._floor, ranked.row)),
+            "boosts": None if ranked.boosts is None else dict(ranked.boosts.parts),
+            "boost": None if ranked.boosts is None else ranked.boosts.total,
+            "score": ranked.score,
+        }
 
 
-def _asked_words(text: str) -> dict[str, list[str]]:
-    """Each word of a question as written, with the terms it asks for; function words only where there is nothing else."""
-    words = {}
-    for written in text.split():
-        query = parse_query(written)
-        asked = [*query.terms, *query.prefixes, *(term for phrase in query.phrases for term in phrase)]
-        if asked:
-            words[written.strip(_EDGES) or written] = asked
-    subjects = {word: asked for word, asked in words.items() if not FUNCTION_WORDS.issuperset(asked)}
-    return subjects or words
+def _lifts(ranked: Ranked, class_: str, priority: str) -> list[str]:
+    """What context and authority did for a passage, in words, and for which others it stands."""
+    reasons = list(ranked.boosts.reasons) if ranked.boosts else []
+    if ranked.boosts and ranked.passed:
+        others = f"{ranked.passed} passage{'s' * (ranked.passed > 1)} that match{'es' * (ranked.passed == 1)}"
+        reasons.append(f"is lifted above {others} a little better: {lifts(ranked.boosts, class_, priority)}")
+    if ranked.copies:
+        reasons.append(f"stands for {ranked.copies} more passage{'s' * (ranked.copies > 1)} with the same text")
+    return reasons
 
 
 def _int(facts: Mapping[str, object], name: str) -> int:

@@ -8,19 +8,16 @@ import sys
 
 from canonry.campaign import Campaign
 from canonry.cli.show import bold, chosen, dim, note, print_json, printable
-from canonry.retrieval import Answer, Passage
+from canonry.context import QueryContext
+from canonry.eligibility import NARRATOR
+from canonry.retrieval import Answer, Asked, Passage
 
 DEGRADED = 3
 
 
 def query(given: argparse.Namespace) -> int:
-    text = sys.stdin.read() if given.text == "-" else given.text
     with Campaign(chosen(given)) as campaign:
-        answer = campaign.retrieve(
-            text, spoiler_level=given.spoiler_level, role=given.role, mode=given.mode, limit=given.limit, classes=given.classes,
-            source_types=given.source_types, tags=given.tags, entities=given.entities, sources=given.sources, forbid_tags=given.forbid_tags,
-            as_of=given.as_of, explain=given.explain, copies=given.copies,
-        )  # fmt: skip
+        answer = campaign.retrieve(question(given), **_asked(given))
     if given.json:
         print_json(answer.as_json())
     else:
@@ -30,6 +27,37 @@ def query(given: argparse.Namespace) -> int:
     if answer.degraded:
         note(given, f"degraded: {answer.degraded}")
     return DEGRADED if answer.degraded else 0
+
+
+def question(given: argparse.Namespace) -> str:
+    """The question as typed, or from standard input."""
+    return sys.stdin.read() if given.text == "-" else given.text
+
+
+def context_of(given: argparse.Namespace) -> QueryContext:
+    return QueryContext(given.scene, given.location, given.mention, given.thread, given.genre, given.keywords)
+
+
+def _asked(given: argparse.Namespace) -> Asked:
+    return Asked(
+        spoiler_level=given.spoiler_level, role=given.role, mode=given.mode, limit=given.limit, classes=given.classes,
+        source_types=given.source_types, tags=given.tags, entities=given.entities, sources=given.sources,
+        forbid_tags=given.forbid_tags, as_of=given.as_of, context=context_of(given), rerank=not given.no_rerank,
+        copies=given.copies, explain=getattr(given, "explain", False),
+    )  # fmt: skip
+
+
+def why(given: argparse.Namespace) -> None:
+    with Campaign(chosen(given)) as campaign:
+        verdict = campaign.why(given.chunk, question(given), as_narrator=given.viewer == NARRATOR, **_asked(given))
+    if given.json:
+        print_json(verdict.as_json())
+        return
+    print(f"{'kept' if verdict.kept else f'left out ({verdict.step})'}: {printable(verdict.reason)}")
+    if verdict.change:
+        print(f"what would change that: {printable(verdict.change)}")
+    if verdict.reasons:
+        print(dim(f"why there: {printable('; '.join(verdict.reasons))}"))
 
 
 def print_answer(answer: Answer) -> None:

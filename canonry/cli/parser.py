@@ -31,6 +31,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_status(commands)
     _add_source(commands)
     _add_query(commands)
+    _add_why(commands)
+    _add_pack(commands)
+    _add_history(commands)
     return parser
 
 
@@ -87,7 +90,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if getattr(given, "text", "") is None:  # a question that begins with a dash is a question
         given.text, rest = (rest[0], rest[1:]) if rest else (None, rest)
         if given.text is None:
-            parser.error("query needs a question; write canonry query TEXT")
+            name = given.run.__name__
+            parser.error(f"{name} needs a question; write canonry {name} TEXT")
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     data = os.environ.get("CANONRY_DATA")
@@ -244,11 +248,39 @@ def _add_query(commands: Any) -> None:
         "Find the passages that answer a question and that the role may see. The words are never syntax; \"quoted words\"\n"
         "must occur as they stand. Without options: as a player, at spoiler level 0, nothing hidden.",
     )  # fmt: skip
+    _add_question(parser)
+    _add_ranking(parser)
+    parser.add_argument("--explain", action="store_true", help="show every component of every score")
+
+
+def _add_ranking(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", type=int, default=8, metavar="N")
+    parser.add_argument("--copies", action="store_true", help="show passages of equal text each, not once for all")
+    parser.add_argument(
+        "--no-rerank", action="store_true", help="order by words and meaning alone, without class, context and priority"
+    )
+
+
+def _add_why(commands: Any) -> None:
+    parser = _command(
+        commands, "why", lazily("asking", "why"), "say why a chunk is, or is not, in the answer to a question",
+        "Name the step that kept or dropped a chunk when the question was asked with the same options, and what would change\n"
+        "that. What a role may not see does not exist for it; --as narrator tells a narrator all of it.",
+    )  # fmt: skip
+    parser.add_argument("chunk", metavar="CHUNK_ID")
+    _add_question(parser)
+    _add_ranking(parser)
+    parser.add_argument(
+        "--as", dest="viewer", choices=("narrator",), help="who reads this, where it is not the role that asks"
+    )
+
+
+def _add_question(parser: argparse.ArgumentParser) -> None:
+    """The question and who asks it, of whom: what `query` and `pack` share."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the question, or - to read it from standard input")
     parser.add_argument(
         "--mode", choices=("hybrid", "lexical", "semantic"), help="default: the campaign's own, at first lexical"
     )
-    parser.add_argument("--limit", type=int, default=8, metavar="N")
     parser.add_argument("--spoiler-level", type=int, default=0, metavar="N", help="see up to this level (default: 0)")
     parser.add_argument(
         "--forbid-tags", type=_words, default=(), metavar="a,b", help="see nothing with one of these spoiler tags"
@@ -270,5 +302,63 @@ def _add_query(commands: Any) -> None:
     parser.add_argument(
         "--as-of", metavar="TIME", help="the versions that were live then (2026-03-01 or 2026-03-01T18:00)"
     )
-    parser.add_argument("--explain", action="store_true", help="show every component of every score")
-    parser.add_argument("--copies", action="store_true", help="show passages of equal text each, not once for all")
+    around = parser.add_argument_group(
+        "context", "What surrounds the question. It lifts passages, and filters nothing."
+    )
+    around.add_argument("--scene", default="", metavar="T", help="what is going on")
+    around.add_argument("--location", default="", metavar="T", help="where it is going on")
+    around.add_argument(
+        "--mention",
+        type=_words,
+        default=(),
+        metavar="a,b",
+        help="who and what was mentioned; finds passages that name it",
+    )
+    around.add_argument("--thread", default="", metavar="T", help="the active thread of the story")
+    around.add_argument("--genre", default="", metavar="T", help="what kind of story it is")
+    around.add_argument("--keywords", type=_words, default=(), metavar="a,b", help="words of the current state")
+
+
+def _add_pack(commands: Any) -> None:
+    parser = _command(
+        commands, "pack", lazily("packing", "pack"), "put the passages that answer a question into a text for a prompt",
+        "Print the passages that answer a question, whole and framed as data, for a prompt, never above a budget of tokens.\n"
+        "Canon that is always included comes first, then pins, canon, reference and inspiration; what found no room is\n"
+        "listed on standard error. Every pack is kept for `canonry history`. Without options: as a player, at spoiler level 0.",
+    )  # fmt: skip
+    _add_question(parser)
+    parser.set_defaults(role=None)  # --diff is refused beside a role
+    budgets = parser.add_argument_group("budget, in tokens")
+    budgets.add_argument("--budget", type=int, default=2000, metavar="N", help="of the whole pack (default: 2000)")
+    for class_, share in (("canon", 60), ("reference", 25), ("inspiration", 15)):
+        budgets.add_argument(
+            f"--budget-{class_}", type=int, metavar="N",
+            help=f"at most so much {class_} (default: {share} %% of what always-included canon and pins leave, and what others leave)",
+        )  # fmt: skip
+    parser.add_argument(
+        "--pin", dest="pins", action="append", default=[], metavar="CHUNK", help="must be in it; repeat for more"
+    )
+    parser.add_argument("--state", type=Path, metavar="FILE", help="what the prompt says already; not said again")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="json is the same as --json")
+    parser.add_argument(
+        "--diff", type=_words, metavar="ROLE,ROLE",
+        help="instead of a pack, list what only one of two roles gets; for eyes that may see both",
+    )  # fmt: skip
+    parser.add_argument("--no-record", action="store_true", help="keep it out of the history")
+
+
+def _add_history(commands: Any) -> None:
+    group = commands.add_parser("history", help="look at packs as they were supplied").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    list_ = _command(group, "list", lazily("packing", "list_history"), "list the latest packs")
+    list_.add_argument("--limit", type=int, default=20, metavar="N", help="so many (default: 20)")
+    show = _command(group, "show", lazily("packing", "show_history"), "print a pack as it was supplied")
+    show.add_argument("id", type=int, metavar="ID")
+    for parser in (list_, show):
+        parser.add_argument(
+            "--role", default="player", help="who asks: shown are packs for this role and for player (default: player)"
+        )
+        parser.add_argument(
+            "--spoiler-level", type=int, default=0, metavar="N", help="shown are packs up to this level (default: 0)"
+        )

@@ -9,7 +9,8 @@ import pytest
 from canonry import fuse
 from canonry.embedders import register
 from canonry.errors import DamagedData, UsageError
-from canonry.retrieval import Passage, depth
+from canonry.ranking import depth
+from canonry.retrieval import Passage
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 

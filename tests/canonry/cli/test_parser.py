@@ -68,7 +68,7 @@ def test_every_command_leads_to_a_function_that_is_there(names: tuple[str, ...])
 
 
 def _is_module(name: str) -> bool:
-    return name in ("asking", "campaigns", "demo", "indexing", "sources")
+    return name in ("asking", "campaigns", "demo", "indexing", "packing", "sources")
 
 
 @pytest.mark.parametrize(
