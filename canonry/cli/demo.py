@@ -110,7 +110,7 @@ def _evaluate(at: Layout) -> None:
     _step(
         4,
         f"Evaluate: {len(questions.questions)} questions, by words against words and meaning",
-        "an evaluation decides what the default is",
+        "the questions and the places that answer them come with canonry",
     )
     figures = compare_modes(at, questions, ("lexical", "semantic", "hybrid"))
     names = list(next(iter(figures.values())).means)

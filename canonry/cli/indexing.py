@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from canonry import database
 from canonry.catalog import Catalog
-from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, size, table
+from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, printable, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
@@ -48,6 +48,7 @@ def import_paths(given: argparse.Namespace) -> int:
             report = import_files(at, selection, choices, bar)
         finally:
             bar.close()
+    warn_of_always(given, at)
     if given.json:
         print_json(_import_json(report, selection.ignored_line()))
     else:
@@ -55,6 +56,22 @@ def import_paths(given: argparse.Namespace) -> int:
     if report.rejected or not report.imported:
         return 1
     return DEGRADED if report.index.degraded else 0
+
+
+def warn_of_always(given: argparse.Namespace, at: Layout) -> None:
+    """Say when canon that is always included would take most of a pack."""
+    from canonry.campaign import Campaign
+    from canonry.pack import warn_of_always
+
+    catalog = Catalog.open(at.catalog)
+    any_always = catalog.connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM knowledge_source WHERE always_include)"
+    ).fetchone()[0]
+    catalog.close()
+    if any_always and at.lexical.exists():
+        with Campaign(at) as campaign:
+            warning = warn_of_always(campaign)
+        note(given, f"warning: {warning}" if warning else "")
 
 
 def _choices(given: argparse.Namespace) -> Choices:
@@ -100,7 +117,7 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
     by_class: dict[str, int] = {}
     for file in report.imported:
         by_class[file.class_] = by_class.get(file.class_, 0) + 1
-    if not given.quiet:
+    if not given.quiet and report.imported:
         classes = ", ".join(f"{count} {name}" for name, count in sorted(by_class.items()) if name)
         done = ", ".join(part for part in (f"{new:,} new", f"{updated:,} updated" if updated else "") if part)
         same = report.count("unchanged") + report.count("reused")
@@ -128,7 +145,7 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
     if report.rejected:
         print(f"Not imported: {plural(len(report.rejected), 'file')}", file=sys.stderr)
         for error in report.rejected:
-            print(f"  {error}", file=sys.stderr)
+            print(f"  {printable(str(error))}", file=sys.stderr)
 
 
 def _grouped(warnings: Sequence[str]) -> list[str]:
@@ -145,7 +162,7 @@ def _grouped(warnings: Sequence[str]) -> list[str]:
 
 def _print_vectors(report: Report) -> None:
     if report.degraded:
-        print(f"warning: {report.degraded}", file=sys.stderr)
+        print(f"warning: {printable(report.degraded)}", file=sys.stderr)
     elif report.vectors:
         alone = (
             f"; {plural(report.lexical_only_texts, 'text')} in scripts that the model does not know stay findable by words"
@@ -239,7 +256,7 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
     if report is None:
         return 0
     for key, reason in report.rejected:
-        print(f"canonry: document {key}: {reason}", file=sys.stderr)
+        print(f"canonry: document {key}: {printable(reason)}", file=sys.stderr)
     return 1 if report.rejected else DEGRADED if report.degraded else 0
 
 

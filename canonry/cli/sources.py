@@ -154,11 +154,16 @@ def edit(given: argparse.Namespace) -> None:
     changes = parse_facts({key: value for key, value in stated.items() if value is not None})
     if not changes:
         raise UsageError("nothing to change; name an option, for example --class canon")
-    source = Catalog.open(at.catalog).source(given.id)
+    Catalog.open(at.catalog).source(given.id)
     with writing(at):
         catalog = Catalog.open(at.catalog, write=True)
+        source = catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
         catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
         catalog.close()
+    if given.always_include:
+        from canonry.cli.indexing import warn_of_always
+
+        warn_of_always(given, at)
     if given.json:
         print_json(_source_json(Catalog.open(at.catalog).source(source.source_id), None))
     elif not given.quiet:

@@ -1,0 +1,73 @@
+"""Past packs, as they were supplied: readable after their sources changed or went.
+
+A record is shown to whom it was made for, or who sees no less: asked as a role, up to a spoiler level, one finds the
+records of that role and of player, made at that level or below. A narrator's records are no player's to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from canonry.catalog import Catalog
+from canonry.database import plain_errors
+from canonry.eligibility import Scope
+from canonry.errors import CanonryError, NotFound
+from canonry.layout import Layout
+from canonry.locking import writing
+from canonry.pack import Pack
+
+_LOCK_WAIT_S = 1.0
+_VISIBLE = "lower(role) IN (lower(?), 'player') AND json_extract(supplied, '$.settings.spoiler_level') <= ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A pack that was supplied. `supplied` is the pack's JSON document."""
+
+    record_id: int
+    created_at: str
+    role: str
+    query: str
+    supplied: dict[str, object]
+
+    def as_json(self) -> dict[str, object]:
+        return {**self.supplied, "pack_id": self.record_id, "created_at": self.created_at}
+
+
+def record_pack(at: Layout, pack: Pack) -> Pack:
+    """The pack with the id of its record; where it cannot be recorded, with a warning that says why instead."""
+    supplied = json.dumps(pack.as_json(), ensure_ascii=False)
+    try:
+        with (
+            plain_errors(at.catalog, "restore the campaign from an export"),
+            writing(at, wait_s=_LOCK_WAIT_S),
+            closing(Catalog.open(at.catalog, write=True)) as catalog,
+        ):
+            return replace(pack, pack_id=catalog.add_record(pack.scope.role, pack.query, supplied))
+    except CanonryError as error:
+        return replace(pack, warnings=(*pack.warnings, f"this pack is not in the history: {error}"))
+
+
+def list_records(at: Layout, scope: Scope, limit: int) -> list[Record]:
+    """The latest records that the scope's role may read at its spoiler level, the last first."""
+    return _records(at, _VISIBLE, [scope.role, scope.spoiler_level], limit)
+
+
+def show_record(at: Layout, record_id: int, scope: Scope) -> Record:
+    """One of them; NotFound alike for a record that is not there and for one that the role may not read."""
+    found = _records(at, f"{_VISIBLE} AND record_id = ?", [scope.role, scope.spoiler_level, record_id], 1)
+    if not found:
+        raise NotFound(
+            f"record {record_id} is not in the history of campaign {at.campaign!r} for role {scope.role!r} at spoiler "
+            f"level {scope.spoiler_level}; `canonry history list` shows what is"
+        )
+    return found[0]
+
+
+def _records(at: Layout, where: str, parameters: Sequence[object], limit: int) -> list[Record]:
+    with closing(Catalog.open(at.catalog)) as catalog:
+        rows = catalog.records(where=where, parameters=parameters, limit=limit)
+    return [Record(*row[:-1], supplied=json.loads(row.supplied)) for row in rows]
