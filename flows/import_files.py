@@ -26,7 +26,7 @@ from flows.import_report import Imported, ImportReport
 from flows.pipeline import InProcess, Progress, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
 from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
-from stages import chunk, classify, index_lexical, validate
+from stages import chunk, classify, folder_rules, index_lexical, statements, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.copy import copy_text
 from stages.hash import hash_file
@@ -66,7 +66,7 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
                 run.take(batch)
                 done += len(batch)
                 progress("import", done, len(selection.files))
-        report.warnings += classify.unmatched_rules(selection.files)
+        report.warnings += folder_rules.unmatched_rules(selection.files)
     finally:
         catalog.close()
     plan = make_plan(at)
@@ -86,8 +86,8 @@ class _Import:
         self._contents = catalog.by_content()
         self._sources = {row[1] for row in catalog.live_versions()}
         self._known_facts = {source.source_id: source.facts for source in catalog.sources()}
-        self._stated = tuple(classify.parse_facts(choices.options))
-        self._rules: dict[Path, classify.FolderRules] = {}
+        self._stated = tuple(statements.parse_facts(choices.options))
+        self._rules: dict[Path, folder_rules.FolderRules] = {}
         state = read_index(at)
         live = {row.version_id for row in catalog.live_versions()}
         self._incremental = not live or (state.current and live <= set(state.documents))
@@ -185,7 +185,7 @@ class _Import:
     def _after_edits(self, source_id: str, facts: SourceFacts) -> SourceFacts:
         """What is said of a known source now: what the user stated or edited before stays, unless stated anew."""
         edited = [name for name in self._catalog.edited(source_id) if name not in self._stated]
-        return classify.after_edits(facts, self._known_facts[source_id], edited)
+        return statements.after_edits(facts, self._known_facts[source_id], edited)
 
     def _decide(self, name: str, twin: str) -> str:
         choice = self._choices.decide(name, twin)
@@ -268,7 +268,7 @@ class _Import:
         facts, rules, _ = self._classify(selected, valid)
         facts = self._after_edits(source_id, facts)
         rules_json = dump_heading_rules(rules)
-        same = classify.in_order(facts) == classify.in_order(self._known_facts[source_id])
+        same = statements.in_order(facts) == statements.in_order(self._known_facts[source_id])
         if not same or rules_json != self._catalog.heading_rules(source_id):
             self._catalog.restate(source_id, facts, rules_json, self._stated)
             self._known_facts[source_id] = facts
@@ -279,7 +279,7 @@ class _Import:
         if current is None:  # taken in this very run, from the same folder
             return
         facts, rules, _ = self._classify(selected, valid)
-        stated = classify.with_options(classify.with_secrecy(current, facts), self._choices.options)
+        stated = statements.with_options(statements.with_secrecy(current, facts), self._choices.options)
         known_rules = load_heading_rules(self._catalog.heading_rules(source_id))
         rules_json = dump_heading_rules(dict.fromkeys((*known_rules, *rules)))
         self._catalog.restate(source_id, stated, rules_json, self._stated)
@@ -289,19 +289,19 @@ class _Import:
         facts = self._known_facts.get(source_id)
         self._report.imported.append(Imported(selected.name, source_id, outcome, facts.class_ if facts else "", 0))
 
-    def _folder_rules(self, selected: Selected) -> classify.FolderRules:
+    def _folder_rules(self, selected: Selected) -> folder_rules.FolderRules:
         """What the canonry.toml of every folder above the file says of it, the outermost first."""
         path = selected.path.resolve()
         files: list[tuple[str, Mapping[str, object]]] = []
         headings: list[tuple[str, HeadingRule]] = []
         for folder in reversed(path.parents):
             if folder not in self._rules:
-                self._rules[folder] = classify.read_folder_rules(folder)
+                self._rules[folder] = folder_rules.read_folder_rules(folder)
             rules, name = self._rules[folder], path.relative_to(folder).as_posix()
             files += [(EVERY_FILE, rules.defaults)] if rules.defaults else []
-            files += [(EVERY_FILE, rule) for pattern, rule in rules.files if classify.matches(name, pattern)]
-            headings += [(EVERY_FILE, rule) for pattern, rule in rules.headings if classify.matches(name, pattern)]
-        return classify.FolderRules({}, tuple(files), tuple(headings))
+            files += [(EVERY_FILE, rule) for pattern, rule in rules.files if folder_rules.matches(name, pattern)]
+            headings += [(EVERY_FILE, rule) for pattern, rule in rules.headings if folder_rules.matches(name, pattern)]
+        return folder_rules.FolderRules({}, tuple(files), tuple(headings))
 
     def _new_source_id(self, name: str, content_hash: str) -> str:
         """Readable and the same on every machine: the file's name, and a piece of the hash of name and content."""

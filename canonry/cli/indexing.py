@@ -76,7 +76,7 @@ def warn_of_always(given: argparse.Namespace, at: Layout) -> None:
 
 def _choices(given: argparse.Namespace) -> Choices:
     from flows.import_files import Choices
-    from stages.classify import parse_facts
+    from stages.statements import parse_facts
     from stages.validate import check_encoding
 
     stated = {

@@ -144,7 +144,7 @@ def _switch(given: argparse.Namespace, *, enabled: bool) -> None:
 
 
 def edit(given: argparse.Namespace) -> None:
-    from stages.classify import parse_facts
+    from stages.statements import parse_facts
 
     at = chosen(given)
     stated = {

@@ -12,17 +12,10 @@ import pytest
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import Marks, SourceFacts
 from stages.chunking.front_matter import FrontMatter, read_front_matter
-from stages.classify import (
-    FolderRules,
-    after_edits,
-    classify,
-    matches,
-    parse_facts,
-    read_folder_rules,
-    unmatched_rules,
-    with_options,
-)
+from stages.classify import classify
+from stages.folder_rules import FolderRules, matches, read_folder_rules, unmatched_rules
 from stages.select import select_files
+from stages.statements import after_edits, parse_facts, with_options
 
 
 def facts_of(
