@@ -359,6 +359,16 @@ class Catalog:
         )
         return [RecordRow(*row) for row in rows]
 
+    def packs_with(self, source_id: str) -> int:
+        """In how many recorded packs a source was supplied."""
+        return int(
+            self.connection.execute(
+                "SELECT count(*) FROM knowledge_retrieval_record r WHERE EXISTS (SELECT 1 FROM "
+                "json_each(r.supplied, '$.items') WHERE json_extract(value, '$.source_id') = ?)",
+                (source_id,),
+            ).fetchone()[0]
+        )
+
     # versions
 
     def live_versions(self, as_of: str | None = None, *, every: bool = False) -> list[VersionRow]:

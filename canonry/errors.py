@@ -7,6 +7,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── DamagedData              a stored file that is not what it says it is; the message names the repair
 ├── IndexMissing             the campaign has no index yet, or one of another contract; `canonry reindex` builds it
 ├── Busy                     another process holds the campaign's write lock, named in the message
+├── PinDoesNotFit            a pinned passage is larger than the room of its pack
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
 """
@@ -52,6 +53,10 @@ class IndexMissing(CanonryError):
 
 class Busy(CanonryError):
     """Another process is writing to this campaign."""
+
+
+class PinDoesNotFit(CanonryError):
+    """A pinned passage is larger than the room that is left. It is neither dropped nor cut."""
 
 
 class NoSpace(CanonryError):

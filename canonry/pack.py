@@ -13,12 +13,12 @@ from canonry import frame
 from canonry.campaign import Campaign
 from canonry.context import NO_CONTEXT, QueryContext
 from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
-from canonry.errors import NotFound
+from canonry.errors import NotFound, PinDoesNotFit
 from canonry.overlap import shingles
 from canonry.ranking import LARGEST_LIMIT
 from canonry.records import CLASSES
 from canonry.retrieval import Answer, Passage
-from canonry.room import DEFAULT_BUDGET, Candidate, Limits, PinDoesNotFit, Room
+from canonry.room import DEFAULT_BUDGET, Candidate, Limits, Room
 from canonry.secret import campaign_secret
 from canonry.tokens import COUNTER, count_tokens
 

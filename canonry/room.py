@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from canonry import frame
-from canonry.errors import CanonryError, UsageError
+from canonry.errors import PinDoesNotFit, UsageError
 from canonry.overlap import ALL, NEARLY_ALL, Said, shingles
 from canonry.records import CLASSES
 from canonry.retrieval import Passage
@@ -31,10 +31,6 @@ _ORDER = {section: place for place, section in enumerate((frame.ALWAYS, *CLASSES
 
 
 Key = tuple[str, str]
-
-
-class PinDoesNotFit(CanonryError):
-    """A pinned passage is larger than the room that is left. It is neither dropped nor cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def show(given: argparse.Namespace) -> None:
     catalog = Catalog.open(at.catalog)
     source = catalog.source(given.id)
     facts = _source_json(source, _chunk_counts(at).get(source.version_id))
+    facts["used_in_packs"] = catalog.packs_with(source.source_id)
     facts["lifecycle"] = _lifecycle(at, source)
     if given.json:
         print_json(facts)

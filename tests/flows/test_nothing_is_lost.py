@@ -1,4 +1,4 @@
-"""What a person said stays in force, and what was derived comes back: found missing by a review, kept by these."""
+"""What a person said stays in force, and what was derived comes back."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import pytest
 
 from canonry.layout import Layout
 from canonry.locking import writing
+from tests.conftest import Workshop
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -213,3 +214,15 @@ def test_a_pack_that_cannot_be_recorded_is_given_with_a_warning(data: Path, run_
 def test_a_pack_can_be_kept_out_of_the_history(data: Path, run_cli: Cli) -> None:
     assert "not recorded" in run_cli("pack", "--data", data, "lamp", "--no-record")[2]
     assert records(run_cli, data) == []
+
+
+def test_a_source_says_in_how_many_packs_it_was_supplied(
+    workshop: Workshop, run_cli: Callable[..., tuple[int, str, str]]
+) -> None:
+    at = workshop.create()
+    workshop.bring(at, workshop.write("lamp.md", "A brass lamp.\n"), workshop.write("gate.md", "An iron gate.\n"))
+    for _ in range(2):
+        assert run_cli("pack", "lamp", "--data", at.root)[0] == 0
+    for name, count in (("lamp.md", 2), ("gate.md", 0)):
+        _, out, _ = run_cli("source", "show", name, "--data", at.root, "--json")
+        assert json.loads(out)["used_in_packs"] == count
