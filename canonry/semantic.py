@@ -72,7 +72,7 @@ class Scan:
         """
         places = self._candidates(query, ranges, limit)
         scores = np.round(self.vectors[places].astype(np.float64) @ query.astype(np.float64), 7)
-        scores, rows, _ = _by_row(scores, self.rows[places])
+        scores, rows, _ = _by_row(scores, self.rows[places], self.single)
         if len(scores) > limit:
             kept = np.flatnonzero(scores >= _largest(scores, limit))
             scores, rows = scores[kept], rows[kept]
@@ -89,7 +89,7 @@ class Scan:
             scores, wanted, slack = self._byte_scores(query, slices), limit * RESCORED_PER_HIT, 0.0
         else:
             scores, wanted, slack = _joined([self.vectors[a:b] @ query for a, b in slices], np.float32), limit, 1e-5
-        best, _, of_row = _by_row(scores, self.rows[places])
+        best, _, of_row = _by_row(scores, self.rows[places], self.single)
         if len(best) <= wanted:
             return places
         near: NDArray[np.int64] = places[(best >= _largest(best, wanted) - slack)[of_row]]
@@ -118,12 +118,17 @@ def to_bytes(vectors: NDArray[np.float32], largest: float) -> NDArray[np.int8]:
     return bytes_
 
 
-def _by_row(scores: NDArray[Any], rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """(best score of each row, the rows, for each window the number of its row); `rows` ascending."""
-    first = np.r_[True, rows[1:] != rows[:-1]] if len(rows) else np.empty(0, bool)
+def _by_row(
+    scores: NDArray[Any], rows: NDArray[np.int64], single: bool
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64] | slice]:
+    """(best score of each row, the rows, for each window the number of its row); `rows` ascending.
+
+    With a `single` window a row everything stays as it is.
+    """
+    if single or not len(rows):
+        return scores, rows, slice(None)
+    first = np.r_[True, rows[1:] != rows[:-1]]
     starts = np.flatnonzero(first)
-    if len(starts) == len(rows):
-        return scores, rows, starts
     return np.maximum.reduceat(scores, starts), rows[starts], np.cumsum(first) - 1
 
 
