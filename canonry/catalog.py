@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from canonry import database
 from canonry.errors import DamagedData, NotFound, UsageError
-from canonry.files import temporary_beside
 from canonry.migrations import MIGRATIONS
 from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
@@ -85,6 +84,8 @@ class Catalog:
     @classmethod
     def create(cls, path: Path, campaign: str, settings: Mapping[str, str] | None = None) -> Catalog:
         """A new catalog, whole or not at all; the folder is made."""
+        from canonry.files import temporary_beside
+
         path.parent.mkdir(parents=True, exist_ok=True)
         making = temporary_beside(path)
         made = cls(database.open_writer(making), making)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +99,7 @@ def _documents(rows: Sequence[VersionRow], settings: Settings) -> tuple[Document
     documents = []
     for row in rows:
         stated = [text for text in (row.heading_rules, row.earlier_rules) if text != "[]"]
-        rules = tuple(dict.fromkeys(rule for text in stated for rule in load_heading_rules(text)))
+        rules = tuple(dict.fromkeys(rule for text in stated for rule in load_heading_rules(text))) if stated else ()
         kind = KINDS[row.mime_type]
         place = (row.reading_order if row.reading_order is not None else UNORDERED, row.source_id)
         documents.append(
@@ -157,7 +158,7 @@ def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
     if not at.files.exists():
         return []
     known = catalog.content_hashes()
-    return [path for path in at.files.iterdir() if path.stem not in known]
+    return [at.files / name for name in os.listdir(at.files) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
 
 
 def part_names(at: Layout) -> list[str]:
