@@ -177,7 +177,7 @@ class Catalog:
             f"""
             SELECT s.source_id, s.campaign_id, {_SOURCE_COLUMNS}, s.enabled, s.original_filename, s.original_path,
                    s.imported_at, s.updated_at, v.version_id, v.content_hash, v.file_size, v.mime_type, v.encoding,
-                   v.parser_version, v.chunking_version
+                   v.parser_version, v.chunking_version, s.locked, s.superseded_by
             FROM knowledge_source s JOIN knowledge_source_version v ON v.source_id = s.source_id AND v.valid_to IS NULL
             WHERE {where} ORDER BY s.reading_order IS NULL, s.reading_order, s.title, s.source_id
             """,
@@ -432,7 +432,8 @@ def _source(row: tuple[object, ...], labels: dict[str, tuple[str, ...]]) -> Sour
     facts = dict(zip(_EDITABLE, facts_row, strict=True))
     facts["always_include"] = bool(facts["always_include"])
     facts |= {name: labels.get(kind, ()) for kind, name in _LABELS.items()}
-    return Source(row[0], row[1], SourceFacts(**facts), bool(rest[0]), *rest[1:])  # type: ignore[arg-type]
+    rest = (bool(rest[0]), *rest[1:-2], bool(rest[-2]), rest[-1])
+    return Source(row[0], row[1], SourceFacts(**facts), *rest)  # type: ignore[arg-type]
 
 
 def dump_heading_rules(rules: Iterable[HeadingRule]) -> str:

@@ -70,4 +70,38 @@ MIGRATIONS = (
     CREATE VIEW source_tag AS SELECT source_id, label AS tag FROM source_label WHERE kind = 'tag';
     CREATE VIEW source_entity AS SELECT source_id, label AS entity FROM source_label WHERE kind = 'entity';
     """,
+    """
+    ALTER TABLE knowledge_source ADD COLUMN locked INTEGER NOT NULL DEFAULT 0 CHECK (locked IN (0, 1));
+    ALTER TABLE knowledge_source ADD COLUMN superseded_by TEXT REFERENCES knowledge_source ON DELETE SET NULL;
+    ALTER TABLE knowledge_source ADD COLUMN superseded_at TEXT;
+    -- SHA-256 of the normalised text; '' for versions that were imported before it was kept
+    ALTER TABLE knowledge_source_version ADD COLUMN normal_hash TEXT NOT NULL DEFAULT '';
+    CREATE TABLE correction (
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE, -- the correction itself
+        of_source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        of_text_hash TEXT NOT NULL, -- of the passage's normalised text; '' for the whole source
+        PRIMARY KEY (source_id, of_source_id, of_text_hash)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX correction_of ON correction (of_source_id);
+    CREATE TABLE conflict_decision (
+        conflict_id TEXT PRIMARY KEY,
+        decision TEXT NOT NULL CHECK (decision IN ('prefer', 'correction', 'no conflict')),
+        holds TEXT NOT NULL DEFAULT '', -- the source that holds
+        note TEXT NOT NULL DEFAULT '',
+        decided_at TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE proposal (
+        proposal_id INTEGER PRIMARY KEY,
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        base_version_id TEXT NOT NULL, -- the version that was live when it was made
+        kind TEXT NOT NULL CHECK (kind IN ('text', 'facts')),
+        proposed TEXT NOT NULL CHECK (json_valid(proposed)),
+        origin TEXT NOT NULL DEFAULT '',
+        created_at TEXT NOT NULL,
+        state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'accepted', 'rejected')),
+        decided_at TEXT,
+        note TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE INDEX proposal_of ON proposal (source_id);
+    """,
 )

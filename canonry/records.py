@@ -107,6 +107,8 @@ class Source:
     encoding: str
     parser_version: str
     chunking_version: str
+    locked: bool = False  # edits and new texts become proposals
+    superseded_by: str | None = None  # the source that holds in its place
 
 
 @dataclass(frozen=True, slots=True)
