@@ -194,6 +194,32 @@ class Campaign:
             {chunk_id: assemble.passage(row, 0.0, 0) for chunk_id, row in named.items()},
         )
 
+    def corrections(self, scope: Scope, passages: Sequence[Passage]) -> dict[tuple[str, str], list[Passage]]:
+        """(version id, chunk id) of each passage that others correct -> those of them that the scope may see, the latest first."""
+        asked = self._at(scope)
+        keys = [(passage.source_version_id, passage.chunk_id) for passage in passages]
+        return asked._at_one_moment(lambda snapshot: asked._corrections(snapshot, scope, keys))
+
+    def _corrections(
+        self, snapshot: _Snapshot, scope: Scope, keys: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], list[Passage]]:
+        assemble = Assembler(snapshot.db, self.at, [], "", explain=False)
+        found = standing.corrections(snapshot.db, self._eligible(snapshot.db, scope), keys)
+        return {key: [assemble.passage(row, 0.0, 0) for row in rows] for key, rows in found.items()}
+
+    def survey(self, scope: Scope, work: Callable[[Iterator[Passage]], _Result]) -> _Result:
+        """What `work` makes of every passage that the scope may see, by row; all of one moment."""
+        asked = self._at(scope)
+
+        def each(snapshot: _Snapshot) -> Iterator[Passage]:
+            assemble = Assembler(snapshot.db, asked.at, [], "", explain=False)
+            for first, last in asked._eligible(snapshot.db, scope).pairs:
+                rows = snapshot.db.execute("SELECT row FROM knowledge_chunk WHERE row BETWEEN ? AND ?", (first, last))
+                for (row,) in rows.fetchall():
+                    yield assemble.passage(row, 0.0, 0)
+
+        return asked._at_one_moment(lambda snapshot: work(each(snapshot)))
+
     def _at_one_moment(self, work: Callable[[_Snapshot], _Result]) -> _Result:
         """What `work` makes of one snapshot; done again when a writer switched generations between two of its reads."""
         with database.plain_errors(self.at.lexical, "`canonry reindex --full` builds the index anew"):

@@ -323,6 +323,30 @@ class Catalog:
                 (int(enabled), now(), source_id),
             )
 
+    def detach(self, source_id: str, name: str) -> None:
+        """Let a source have no original: its text came from the user, not from a file."""
+        with database.transaction(self.connection) as db:
+            db.execute(
+                "UPDATE knowledge_source SET original_path = '', original_filename = ? WHERE source_id = ?",
+                (name, source_id),
+            )
+
+    def supersede(self, source_id: str, successor: str | None) -> None:
+        """Let another source hold in place of this one, from now on; None takes that back."""
+        with database.transaction(self.connection) as db:
+            at, seen = successor, {source_id}
+            while at is not None:
+                if at in seen:
+                    raise UsageError(f"{source_id} and {successor} would supersede each other; name another source")
+                seen.add(at)
+                row = db.execute("SELECT superseded_by FROM knowledge_source WHERE source_id = ?", (at,)).fetchone()
+                at = row[0] if row else None
+            instant = now()
+            db.execute(
+                "UPDATE knowledge_source SET superseded_by = ?, superseded_at = ?, updated_at = ? WHERE source_id = ?",
+                (successor, instant if successor else None, instant, source_id),
+            )
+
     def delete(self, source_id: str) -> list[str]:
         """Forget a source and its versions; returns the hashes of contents that no other version holds."""
         with database.transaction(self.connection) as db:

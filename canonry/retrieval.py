@@ -67,6 +67,9 @@ class Passage:
     token_count: int
     valid_from: str
     valid_to: str | None
+    priority: str
+    scope: str | None
+    source_type: str | None
     reasons: list[str]
     explain: dict[str, object] | None = None
 
@@ -201,6 +204,7 @@ class Assembler:
             start_line=_int(facts, "start_line"), end_line=_int(facts, "end_line"),
             content_hash=str(facts["content_hash"]), token_count=_int(facts, "token_count"),
             valid_from=str(facts["valid_from"]), valid_to=facts["valid_to"],  # type: ignore[arg-type]
+            priority=str(facts["priority"]), scope=facts["scope"], source_type=facts["source_type"],  # type: ignore[arg-type]
             reasons=[*self._reasons(row, places), *_lifts(ranked, str(facts["class"]), str(facts["priority"]))],
             explain=self._components(places, ranked) if self._explain else None,
         )  # fmt: skip
@@ -210,7 +214,7 @@ class Assembler:
             """
             SELECT c.*, d.content_hash, d.extension, r.spoiler_level AS run_level, r.spoiler_tags AS run_tags,
                    r.hidden AS run_hidden, v.source_id, v.valid_from, v.valid_to, s.title, s.class, s.visibility,
-                   s.spoiler_level, s.priority, s.trust, s.uri, s.original_filename
+                   s.spoiler_level, s.priority, s.scope, s.source_type, s.trust, s.uri, s.original_filename
             FROM knowledge_chunk c JOIN document d USING (version_id)
             JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row)
             JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)

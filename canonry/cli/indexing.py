@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from canonry import database
 from canonry.catalog import Catalog
+from canonry.cli.arguments.options import stated_facts
 from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, printable, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
@@ -79,11 +80,7 @@ def _choices(given: argparse.Namespace) -> Choices:
     from stages.statements import parse_facts
     from stages.validate import check_encoding
 
-    stated = {
-        "title": given.title, "class": given.class_, "tags": given.tags, "entities": given.entities, "visibility": given.visibility,
-        "spoiler_level": given.spoiler_level, "spoiler_tags": given.spoiler_tags, "priority": given.priority, "always_include": given.always_include,
-    }  # fmt: skip
-    options = {key: value for key, value in stated.items() if value is not None}
+    options = stated_facts(given)
     parse_facts(options)
     encoding = check_encoding(given.encoding) if given.encoding else None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from canonry import database
 from canonry.catalog import Catalog
+from canonry.cli.arguments.options import stated_facts
 from canonry.cli.show import bold, chosen, confirm, dim, plural, print_json, printable, size, table
 from canonry.errors import IndexMissing, UsageError
 from canonry.files import read_stored
@@ -148,18 +149,19 @@ def edit(given: argparse.Namespace) -> None:
     from stages.statements import parse_facts
 
     at = chosen(given)
-    stated = {
-        "title": given.title, "class": given.class_, "tags": given.tags, "entities": given.entities, "visibility": given.visibility,
-        "spoiler_level": given.spoiler_level, "spoiler_tags": given.spoiler_tags, "priority": given.priority, "always_include": given.always_include,
-    }  # fmt: skip
-    changes = parse_facts({key: value for key, value in stated.items() if value is not None})
-    if not changes:
+    changes = parse_facts(stated_facts(given))
+    if not changes and given.superseded_by is None:
         raise UsageError("nothing to change; name an option, for example --class canon")
     Catalog.open(at.catalog).source(given.id)
     with writing(at):
         catalog = Catalog.open(at.catalog, write=True)
         source = catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
-        catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
+        if changes:
+            catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
+        if given.superseded_by is not None:
+            successor = None if given.superseded_by == "none" else catalog.source(given.superseded_by).source_id
+            catalog.supersede(source.source_id, successor)
+            changes["superseded_by"] = successor
         catalog.close()
     if given.always_include:
         from canonry.cli.indexing import warn_of_always
@@ -201,7 +203,8 @@ def _source_json(source: Source, chunks: int | None) -> dict[str, Any]:
         "spoiler_level": facts.spoiler_level, "spoiler_tags": list(facts.spoiler_tags), "allowed_roles": list(facts.allowed_roles),
         "tags": list(facts.tags), "entities": list(facts.entities), "priority": facts.priority, "always_include": facts.always_include,
         "trust": facts.trust, "edition": facts.edition, "uri": facts.uri, "type": facts.source_type, "chapter": facts.chapter,
-        "order": facts.order, "scope": facts.scope, "notes": facts.notes, "extra": json.loads(facts.extra),
+        "order": facts.order, "scope": facts.scope, "superseded_by": source.superseded_by,
+        "locked": source.locked, "notes": facts.notes, "extra": json.loads(facts.extra),
         "source_version_id": source.version_id, "content_hash": source.content_hash, "file_size": source.file_size,
         "mime_type": source.mime_type, "encoding": source.encoding, "parser_version": source.parser_version,
         "chunking_version": source.chunking_version, "imported_at": source.imported_at, "updated_at": source.updated_at, "chunks": chunks,
