@@ -240,7 +240,13 @@ class Campaign:
         found = self._rank(snapshot, request)
         ranked = found.ranking
         assemble = Assembler(
-            snapshot.db, self.at, ranked.legs, request.query, explain=request.explain, floor=ranked.floor
+            snapshot.db,
+            self.at,
+            ranked.legs,
+            request.query,
+            explain=request.explain,
+            floor=ranked.floor,
+            fusion=ranked.fusion,
         )
         results = [assemble.ranked(one) for one in ranked.chosen[: request.limit]]
         degraded = "; ".join(found.degraded) or None
@@ -272,7 +278,9 @@ class Campaign:
         if around.mentioned:
             legs.append(ranking.entity_leg(snapshot.db, around.mentioned, ranges, candidates))
         if legs:
-            found.ranking = ranking.rank(snapshot.db, legs, words, around, rerank=request.rerank, copies=request.copies)
+            found.ranking = ranking.rank(
+                snapshot.db, legs, words, around, snapshot.settings.fusion, rerank=request.rerank, copies=request.copies
+            )
         return found
 
     def _surroundings(self, db: sqlite3.Connection, request: Request, ranges: Ranges) -> Surroundings:

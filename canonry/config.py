@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from canonry.errors import UsageError
+from canonry.fuse import DEFAULT_FUSION, METHODS, Fusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Settings:
     mode: str = MODE_DEFAULT  # of a query that names none; hybrid is earned by an evaluation
     chunk: ChunkSettings = ChunkSettings()
     max_file_bytes: int = MAX_FILE_BYTES
+    fusion: Fusion = DEFAULT_FUSION
 
     @classmethod
     def parse(cls, stored: Mapping[str, str]) -> Settings:
@@ -66,6 +68,7 @@ class Settings:
             "mode",
             "max_file_bytes",
             *(f"chunk.{field.name.removesuffix('_tokens')}" for field in fields(ChunkSettings)),
+            *(f"fusion.{field.name}" for field in fields(Fusion)),
         }
         for key in stored:
             if key not in known:
@@ -82,7 +85,9 @@ class Settings:
         if not 1 <= limit <= 1 << 30:
             raise UsageError(f"max_file_bytes={limit} must lie between 1 and {1 << 30}: choose another limit")
         proportions = ChunkSettings.for_target(sizes["target_tokens"]) if "target_tokens" in sizes else ChunkSettings()
-        return cls(stored.get("embedder", EMBEDDER_DEFAULT), mode, replace(proportions, **sizes), limit)
+        return cls(
+            stored.get("embedder", EMBEDDER_DEFAULT), mode, replace(proportions, **sizes), limit, _fusion(stored)
+        )  # fmt: skip
 
     def as_text(self) -> dict[str, str]:
         """Every setting as it is stored and shown."""
@@ -90,7 +95,35 @@ class Settings:
             f"chunk.{field.name.removesuffix('_tokens')}": str(getattr(self.chunk, field.name))
             for field in fields(self.chunk)
         }
-        return {"embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes), **sizes}
+        fusion = {f"fusion.{field.name}": f"{getattr(self.fusion, field.name)}" for field in fields(self.fusion)}
+        return {
+            "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes), **sizes, **fusion,
+        }  # fmt: skip
+
+
+def _fusion(stored: Mapping[str, str]) -> Fusion:
+    default = DEFAULT_FUSION
+    method = stored.get("fusion.method", default.method)
+    if method not in METHODS:
+        raise UsageError(f"fusion.method {method!r} is unknown; choose from {', '.join(METHODS)}")
+    k = _whole_number("fusion.k", stored.get("fusion.k", str(default.k)))
+    if not 1 <= k <= 10_000:
+        raise UsageError(f"fusion.k={k} must lie between 1 and 10000: choose another rank constant")
+    shares = {
+        name: _share(f"fusion.{name}", stored.get(f"fusion.{name}", str(getattr(default, name))))
+        for name in ("weight", "alpha", "entity")
+    }
+    return Fusion(method, k, **shares)
+
+
+def _share(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"setting {key}={text!r} is not a number; give one from 0 to 1") from None
+    if not 0 <= value <= 1:
+        raise UsageError(f"{key}={text} must lie between 0 and 1: choose another share")
+    return value
 
 
 def _whole_number(key: str, text: str) -> int:

@@ -14,15 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from canonry import fuse
 from canonry.catalog import parse_instant
 from canonry.config import MODES
 from canonry.context import NO_CONTEXT, QueryContext, asked_words, read_terms
 from canonry.eligibility import Scope
 from canonry.errors import DamagedData, UsageError
 from canonry.floor import Coverage, Floor
-from canonry.ranking import LARGEST_LIMIT as LARGEST_LIMIT
-from canonry.ranking import Leg, Ranked, check_limit
+from canonry.fuse import DEFAULT_FUSION, Fusion
+from canonry.ranking import CANDIDATES, Leg, Ranked, check_limit
 from canonry.rerank import lifts
 from canonry.text import is_unspaced
 
@@ -67,10 +66,10 @@ class Passage:
     token_count: int
     valid_from: str
     valid_to: str | None
+    reasons: list[str]
     priority: str
     scope: str | None
     source_type: str | None
-    reasons: list[str]
     explain: dict[str, object] | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -166,14 +165,19 @@ class Assembler:
         *,
         explain: bool,
         floor: Floor | None = None,
+        fusion: Fusion | None = None,
     ) -> None:
         self._db = db
         self._at = at
         self._asked_words = asked_words(query_text)
         self._explain = explain
         self._places = {leg.name: {hit.row: (rank, hit.score) for rank, hit in enumerate(leg.hits, 1)} for leg in legs}
-        self._weights = {leg.name: leg.weight for leg in legs}
         self._floor = floor
+        self._fusion = fusion or DEFAULT_FUSION
+        self._shares: dict[str, dict[int, float]] = {}
+        if len(legs) > 1:
+            heads = {leg.name: [(hit.row, hit.score) for hit in leg.hits[:CANDIDATES]] for leg in legs}
+            self._shares = self._fusion.shares(heads)
 
     def passage(self, row: int, score: float, copies: int) -> Passage:
         """The passage in that row of the lexical store, found with that fused score."""
@@ -277,14 +281,13 @@ class Assembler:
 
     def _components(self, places: Mapping[str, tuple[int, float] | None], ranked: Ranked) -> dict[str, object]:
         legs: dict[str, object] = {}
+        row = ranked.row
         for name, place in places.items():
-            share = None
-            if place and len(places) > 1:
-                share = self._weights[name] / (fuse.RRF_K + place[0])
+            share = self._shares.get(name, {}).get(row)
             legs[name] = None if place is None else {"rank": place[0], "score": place[1], "share": share}
         return {
             "legs": legs,
-            "fusion": f"rrf k={fuse.RRF_K}" if len(places) > 1 else None,
+            "fusion": self._fusion.label if len(places) > 1 else None,
             "fused_score": ranked.fused,
             "covered": None if self._floor is None else asdict(self._covered(self._floor, ranked.row)),
             "boosts": None if ranked.boosts is None else dict(ranked.boosts.parts),
