@@ -22,6 +22,7 @@ from canonry.config import Settings
 from canonry.context import NO_CONTEXT, KnownNames, QueryContext, Surroundings
 from canonry.eligibility import NARRATOR, Scope, eligible_ranges
 from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing
+from canonry.gate import Gate, default_mode, read_gate
 from canonry.layout import Layout, default_root, list_campaigns
 from canonry.meaning import Meaning
 from canonry.ranking import Leg, Ranking
@@ -64,6 +65,7 @@ class _Snapshot:
 
     db: sqlite3.Connection
     settings: Settings
+    gate: Gate | None
     behind: int  # live versions that the index does not have yet
 
 
@@ -254,7 +256,8 @@ class Campaign:
 
     def _rank(self, snapshot: _Snapshot, request: Request) -> _Found:
         """Everything that is relevant enough and in sight, in order, and what was lacking in the search."""
-        found = _Found(request.mode or snapshot.settings.mode)
+        by_default, notice = default_mode(snapshot.settings, snapshot.gate)
+        found = _Found(request.mode or by_default)
         words = parse_query(request.query)
         ranges = self._eligible(snapshot.db, request.scope)
         candidates = ranking.depth(request.limit)
@@ -272,7 +275,9 @@ class Campaign:
                 )
             except EmbedderError as error:
                 found.degraded.append(str(error) + ("; searched by words alone" if legs else ""))
-        if request.mode is None and found.mode == "lexical" and snapshot.settings.embedder != "none":
+        if request.mode is None and notice:
+            found.notices.append(notice)
+        elif request.mode is None and found.mode == "lexical" and snapshot.settings.embedder != "none":
             found.notices.append("searched by words; `--mode hybrid` searches by meaning too")
         around = self._surroundings(snapshot.db, request, ranges)
         if around.mentioned:
@@ -308,7 +313,12 @@ class Campaign:
                 if indexed > sequence:
                     continue
                 settings = Settings.parse(dict(db.execute("SELECT key, value FROM cat.setting")))
-                yield _Snapshot(db, settings, self._behind(db) if indexed < sequence and not self.at.past else 0)
+                yield _Snapshot(
+                    db,
+                    settings,
+                    read_gate(db, "cat"),
+                    self._behind(db) if indexed < sequence and not self.at.past else 0,
+                )
                 return
             finally:
                 db.rollback()

@@ -159,6 +159,10 @@ class Catalog:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
 
+    def set_meta(self, key: str, value: str) -> None:
+        with database.transaction(self.connection) as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
     def keep_meta(self, key: str, value: str) -> str:
         """The value of that key, which is `value` unless there was one before."""
         with database.transaction(self.connection) as db:

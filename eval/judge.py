@@ -22,6 +22,7 @@ class Place:
     start_byte: int
     end_byte: int
     relevance: int
+    quote: str = ""
 
 
 def locate(judgements: Sequence[Judgement], sources: Mapping[str, tuple[str, bytes]]) -> dict[str, list[Place]]:
@@ -40,7 +41,9 @@ def locate(judgements: Sequence[Judgement], sources: Mapping[str, tuple[str, byt
                 f"judgement {number} of question {judgement.query_id} quotes {judgement.quote!r}, "
                 f"which {judgement.source} does not hold any more; mend the quote"
             )
-        place = Place(f"{source_id}:{start}", source_id, start, start + len(quote), judgement.relevance)
+        place = Place(
+            f"{source_id}:{start}", source_id, start, start + len(quote), judgement.relevance, judgement.quote
+        )
         places.setdefault(judgement.query_id, []).append(place)
     return places
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from canonry.errors import UsageError
+from canonry.retrieval import Asked
 
 FORBIDDEN = -1
 
@@ -26,6 +27,11 @@ class Question:
     kind: str
     role: str = "player"
     spoiler_level: int = 0
+
+    @property
+    def asked(self) -> Asked:
+        """The options of `Campaign.retrieve` that say who asks."""
+        return Asked(role=self.role, spoiler_level=self.spoiler_level)
 
 
 @dataclass(frozen=True, slots=True)
