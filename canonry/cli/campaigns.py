@@ -12,7 +12,7 @@ from canonry.cli.show import bold, confirm, plural, print_json, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
-from canonry.layout import TEMPORARY_PREFIX, Layout, list_campaigns
+from canonry.layout import Layout, list_campaigns, passing
 from canonry.locking import writing
 
 
@@ -90,8 +90,7 @@ def delete(given: argparse.Namespace) -> None:
     with writing(at):
         for folder in (at.index, at.chunks, at.raw):
             if folder.exists():
-                doomed = folder.with_name(f"{TEMPORARY_PREFIX}deleted-{folder.name}")
-                shutil.rmtree(doomed, ignore_errors=True)
+                doomed = passing(folder, "deleted")
                 folder.rename(doomed)
                 shutil.rmtree(doomed)
     if given.json:
