@@ -179,7 +179,7 @@ def check_part(file: BinaryIO, fingerprint: str, dimensions: int) -> str | None:
             if not part.schema_arrow.remove_metadata().equals(schemas.embedding_schema(dimensions)):
                 return f"does not hold vectors of {dimensions} dimensions"
             for batch in part.iter_batches(8_192):
-                vectors = batch.column("vector").flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
+                vectors = np.from_dlpack(batch.column("vector").flatten()).reshape(-1, dimensions)
                 lengths = np.linalg.norm(vectors, axis=1)
                 if batch.column("vector").null_count or not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():
                     return "holds vectors that are not of unit length"
