@@ -91,7 +91,7 @@ def check_content(reader: ArchiveReader, progress: Progress = silent) -> None:
             f"install canonry {manifest.canonry} or later to restore it",
         )
     catalog_member = _named(reader, archive.CATALOG)
-    with closing(Catalog(sqlite3.connect("", isolation_level=None), reader.path)) as catalog:  # in memory
+    with closing(Catalog(sqlite3.connect("", isolation_level=None), reader.path)) as catalog:  # nameless, gone with it
         _load(reader, catalog_member, catalog, manifest.campaign_id)
         _check_files(reader, catalog)
     made_by = {made.fingerprint: made for made in manifest.embeddings}

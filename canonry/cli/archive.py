@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from shlex import quote
 
 from canonry.archive import Limits, Manifest
 from canonry.cli.indexing import DEGRADED, print_vectors
@@ -31,7 +32,7 @@ def export(given: argparse.Namespace) -> None:
         print(
             f"Exported campaign {bold(at.campaign)} to {given.file} ({size(exported.file_bytes)}): {_counts(exported.manifest)}."
         )
-        print(f"Bring it back anywhere: canonry restore {' '.join([str(given.file), *needs])}")
+        print(f"Bring it back anywhere: canonry restore {' '.join([quote(str(given.file)), *needs])}")
     note(given, "It holds hidden texts and every spoiler: it is for you, not for players.")
 
 

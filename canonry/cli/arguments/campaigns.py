@@ -90,7 +90,7 @@ def _add_restore(commands: Any) -> None:
         type=int,
         default=limits.bytes,
         metavar="N",
-        help=f"unpack at most so much (default: {limits.bytes:,})",
+        help=f"unpack at most so many bytes (default: {limits.bytes:,})",
     )
     parser.add_argument(
         "--max-members",
