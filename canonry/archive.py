@@ -24,7 +24,8 @@ CATALOG = "catalog.jsonl"
 FILES = "files/"
 VECTORS = "vectors/"
 MEMBER_NAME = re.compile(
-    r"manifest\.json|catalog\.jsonl|files/[0-9a-f]{64}\.(md|txt)|vectors/[\w.+-]{1,120}/[\w-]{1,100}\.parquet", re.ASCII
+    r"manifest\.json|catalog\.jsonl|files/[0-9a-f]{64}\.(md|txt)|vectors/\w[\w.+@~=-]{0,119}/[\w-]{1,100}\.parquet",
+    re.ASCII,
 )
 BLOCK_BYTES = 1 << 20  # read, hashed and written at a time
 

@@ -71,8 +71,8 @@ def export_campaign(
                     manifest = _Writer(at, catalog, temporary, progress).write(with_embeddings)
                 return Exported(manifest, file.stat().st_size)
             except FileNotFoundError as error:
-                missing = error.filename
-                if sequence == before:
+                missing = Path(error.filename)
+                if sequence == before and missing.parent == at.files:
                     break
                 before = sequence
     raise DamagedData(
@@ -115,8 +115,7 @@ class _Writer:
                         "original, then export again"
                     )
             for path in parts:
-                name = f"{archive.VECTORS}{path.parent.name}/{path.name}"
-                self._add(file, name, partial(_blocks, path), path.stat().st_size)
+                self._add(file, _part_name(path), partial(_blocks, path), path.stat().st_size)
             manifest = Manifest(
                 _own_version(), self._catalog.meta("campaign_id"), now(), dump.newest_version(),
                 dump.count_rows(self._catalog), self._embeddings(parts), tuple(self._members),
@@ -173,9 +172,13 @@ def _parts(at: Layout) -> dict[Path, tuple[str, int]]:
     for path in sorted((at.chunks / "vectors").glob("*/*.parquet")):
         with suppress(DamagedData):
             origin = schemas.made_from(path, schemas.EMBEDDING_CONTRACT)
-            if origin["embedder"] == path.parent.name:
+            if origin["embedder"] == path.parent.name and archive.MEMBER_NAME.fullmatch(_part_name(path)):
                 parts[path] = str(origin["spec"]), int(pq.read_schema(path).field("vector").type.list_size)
     return parts
+
+
+def _part_name(path: Path) -> str:
+    return f"{archive.VECTORS}{path.parent.name}/{path.name}"
 
 
 def _measure(blocks: Iterable[bytes]) -> tuple[int, bool]:

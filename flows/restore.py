@@ -172,6 +172,8 @@ def put_in_place(reader: ArchiveReader, at: Layout, progress: Progress = silent)
         sync_folder(at.raw.parent)
     finally:
         remove(raw, chunks)
+        if not at.catalog.exists():
+            remove(at.chunks)
 
 
 def _write_members(reader: ArchiveReader, raw: Path, chunks: Path, progress: Progress) -> Iterator[Path]:
