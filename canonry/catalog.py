@@ -91,7 +91,7 @@ class Catalog:
         made = cls(database.open_writer(making), making)
         try:
             with database.transaction(made.connection) as db:
-                made._migrate(db)
+                made.migrate(db)
                 for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
                     db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
                 db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())
@@ -126,7 +126,7 @@ class Catalog:
             catalog = cls(database.open_writer(path), path)
             if version < len(MIGRATIONS):
                 with database.transaction(catalog.connection) as db:
-                    catalog._migrate(db)
+                    catalog.migrate(db)
         return catalog
 
     def close(self) -> None:
@@ -137,14 +137,15 @@ class Catalog:
             raise DamagedData(f"{self.path}: not a canonry catalog; restore the campaign from an export")
         return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
+    def migrate(self, db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
+        """Take the schema forward to version `to`, inside a transaction."""
         done = int(db.execute("PRAGMA user_version").fetchone()[0])
-        for script in MIGRATIONS[done:]:
+        for script in MIGRATIONS[done:to]:
             for statement in script.split(";\n"):
                 if statement.strip():
                     db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        db.execute(f"PRAGMA user_version = {max(done, to)}")
 
     # settings
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from canonry.catalog import now
 from canonry.errors import Busy
-from canonry.files import room_for, sweep
-from canonry.layout import Layout
+from canonry.files import remove, room_for, sweep
+from canonry.layout import Layout, passing
 
 WAIT_S = 10.0
 
@@ -37,6 +37,8 @@ def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
             holder.write_text(
                 json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": _command()})
             )
+            for folder in (at.raw, at.chunks, at.index):
+                remove(passing(folder, "restored"), passing(folder, "deleted"))
             sweep(at.raw, at.files, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
             yield
         finally:

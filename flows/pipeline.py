@@ -11,19 +11,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from canonry import database, files, lexical, text, tokens
+from canonry.catalog import Catalog
 from canonry.embedders import Embedder, load
 from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows import housekeeping
-from flows.plan import Plan, part_names
+from flows.plan import Plan, all_documents, part_names
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, spread, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
@@ -103,8 +105,11 @@ def run_plan(
     if with_vectors and plan.vectors and plan.fingerprint:
         try:
             embed_and_index(at, plan, runner, progress, report)
+            keep_past(at, plan, runner, progress, with_vectors=not report.degraded)
         except CanonryError as error:
             report.degraded = f"semantic search is incomplete: {error}"
+    elif plan.rebuild:
+        keep_past(at, plan, runner, progress, with_vectors=False)
     if plan.litter:
         housekeeping.purge(at)
     if at.lexical.exists():
@@ -167,27 +172,54 @@ def carry_vectors(
 def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
     """Embed the texts that this embedder has not seen, then lay out a generation."""
     embedder = loaded(plan.settings.embedder)
-    folder = at.embeddings(embedder.fingerprint)
     with timed(report, "embed"):
-        wanted = indexed_texts(at) - embed.known_hashes(folder, embedder.fingerprint)
         parts = sorted(set(housekeeping.read_parts(at).values()))
-        unknown: list[str] = []
-        try:
-            for texts in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
-                known, others = embed.split_known(texts, embedder.scripts)
-                unknown += others
-                for _ in embed_block(known, folder, plan, runner, report):
-                    progress("embed", report.embedded_texts + len(unknown), len(wanted))
-        except EmbedderError as error:
-            report.degraded = f"semantic search is incomplete: {error}"
-        if unknown:
-            embed.note_unembedded(unknown, folder, embedder)
-        embed.merge_parts(folder, embedder)
+        embed_unseen(at, plan, indexed_texts(at), parts, runner, progress, report)
+        embed.merge_parts(at.embeddings(embedder.fingerprint), embedder)
     with timed(report, "index vectors"):
         made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
         report.lexical_only_texts = made.lexical_only
         index_vectors.remove_other_generations(at.index, made.generation)
+
+
+def embed_unseen(
+    at: Layout, plan: Plan, texts: set[str], parts: list[Path], runner: Runner, progress: Progress, report: Report
+) -> None:
+    """Embed those of the texts, by hash, that the plan's embedder has not seen; `parts` hold them."""
+    embedder = loaded(plan.settings.embedder)
+    folder = at.embeddings(embedder.fingerprint)
+    wanted = texts - embed.known_hashes(folder, embedder.fingerprint)
+    unknown: list[str] = []
+    try:
+        for block in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
+            known, others = embed.split_known(block, embedder.scripts)
+            unknown += others
+            for _ in embed_block(known, folder, plan, runner, report):
+                progress("embed", report.embedded_texts + len(unknown), len(wanted))
+    except EmbedderError as error:
+        report.degraded = f"semantic search is incomplete: {error}"
+    if unknown:
+        embed.note_unembedded(unknown, folder, embedder)
+
+
+def keep_past(at: Layout, plan: Plan, runner: Runner, progress: Progress, *, with_vectors: bool) -> None:
+    """Cut and embed what superseded versions hold, where that is lost or was never made here: `as_of` asks for it."""
+    live = {document.version_id for document in plan.documents}
+    with closing(Catalog.open(at.catalog)) as catalog:
+        every = all_documents(catalog, plan.settings)
+    past = tuple(document for document in every if document.version_id not in live)
+    if not past:
+        return
+    report = Report()
+    parts = chunk_stale(at, replace(plan, add=past, lost=None), runner, progress, report)
+    if with_vectors and plan.fingerprint:
+        texts = chunk.text_hashes(parts, {document.key for document in past})
+        embed_unseen(at, plan, texts, parts, runner, progress, report)
+    if report.embedded_texts:
+        from flows.as_of import forget_past
+
+        forget_past(at)  # made without these vectors
 
 
 def embed_block(

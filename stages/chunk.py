@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -96,6 +96,16 @@ def chunk_documents(documents: Sequence[Document], files: Path, out: Path, setti
 def cut(data: bytes, document: Document, settings: ChunkSettings) -> list[Chunk]:
     """A document's chunks; its front matter is not part of any."""
     return chunking.chunk_document(data, document.kind, settings, document.heading_rules)
+
+
+def text_hashes(parts: Sequence[Path], keys: Collection[str]) -> set[str]:
+    """Hashes of the texts of those documents, by key, in the parts."""
+    found: set[str] = set()
+    for part in parts:
+        table = schemas.read(part, schemas.CHUNK_CONTRACT, ["document_key", "text_hash"])
+        rows = zip(table["document_key"].to_pylist(), table["text_hash"].to_pylist(), strict=True)
+        found.update(text_hash for key, text_hash in rows if key in keys)
+    return found
 
 
 def _row(document: Document, chunk: Chunk, data: bytes) -> tuple[object, ...]:

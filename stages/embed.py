@@ -6,13 +6,15 @@ A text is known by its hash: what an earlier part of the same embedder holds is 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from canonry import schemas
 from canonry.embedders import knows
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from canonry.embedders import Embedder
 
 VERSION = "1"
+LENGTH_TOLERANCE = 1e-3  # of a unit vector
 MOST_PARTS = 64  # above this many small parts they are merged into one
 _TEXT_COLUMNS = ["text_hash", "heading_path", "lead", "text"]
 
@@ -161,6 +164,28 @@ def _parts(folder: Path, fingerprint: str) -> Iterator[tuple[Path, set[str]]]:
         wordless = origin.get("wordless", [])
         if origin.get("embedder") == fingerprint and isinstance(wordless, list):
             yield part, set(wordless)
+
+
+def check_part(file: BinaryIO, fingerprint: str, dimensions: int) -> str | None:
+    """What is wrong with a part that comes from elsewhere; None where that embedder could have written it."""
+    try:
+        with pq.ParquetFile(file) as part:
+            footer = part.schema_arrow.metadata or {}
+            if footer.get(b"canonry.contract", b"").decode() != schemas.EMBEDDING_CONTRACT:
+                return f"is not of contract {schemas.EMBEDDING_CONTRACT}"
+            origin = json.loads(footer[b"canonry.made_from"])
+            if origin["embedder"] != fingerprint or not all(isinstance(text, str) for text in origin["wordless"]):
+                return f"was not made by {fingerprint}"
+            if not part.schema_arrow.remove_metadata().equals(schemas.embedding_schema(dimensions)):
+                return f"does not hold vectors of {dimensions} dimensions"
+            for batch in part.iter_batches(8_192):
+                vectors = np.from_dlpack(batch.column("vector").flatten()).reshape(-1, dimensions)
+                lengths = np.linalg.norm(vectors, axis=1)
+                if batch.column("vector").null_count or not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():
+                    return "holds vectors that are not of unit length"
+    except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+        return f"is not a readable Parquet file ({error})"
+    return None
 
 
 def merge_parts(folder: Path, embedder: Embedder) -> None:

@@ -13,7 +13,7 @@ from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
 from canonry.gate import forget_gate, read_gate
-from canonry.layout import TEMPORARY_PREFIX, Layout, list_campaigns
+from canonry.layout import Layout, list_campaigns, passing
 from canonry.locking import writing
 
 
@@ -106,8 +106,7 @@ def delete(given: argparse.Namespace) -> None:
     with writing(at):
         for folder in (at.index, at.chunks, at.raw):
             if folder.exists():
-                doomed = folder.with_name(f"{TEMPORARY_PREFIX}deleted-{folder.name}")
-                shutil.rmtree(doomed, ignore_errors=True)
+                doomed = passing(folder, "deleted")
                 folder.rename(doomed)
                 shutil.rmtree(doomed)
     if given.json:

@@ -125,7 +125,7 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
             print(
                 f"{plural(chunks, 'chunk')} from {size(report.bytes)} in {seconds:.1f} s; they can be found by words now."
             )
-        _print_vectors(report.index)
+        print_vectors(report.index)
         if given.verbose:
             print(
                 dim(
@@ -157,7 +157,7 @@ def _grouped(warnings: Sequence[str]) -> list[str]:
     ]
 
 
-def _print_vectors(report: Report) -> None:
+def print_vectors(report: Report) -> None:
     if report.degraded:
         print(f"warning: {printable(report.degraded)}", file=sys.stderr)
     elif report.vectors:
@@ -248,7 +248,7 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
             f"Indexed: {plural(report.chunked_documents, 'document')} cut into {plural(report.chunks, 'chunk')}; "
             f"{report.rows_added:,} rows added, {report.rows_removed:,} removed, {report.rows:,} in all."
         )
-        _print_vectors(report)
+        print_vectors(report)
         print(dim("Seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in report.seconds.items())))
     if report is None:
         return 0

@@ -1,14 +1,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from canonry import schemas
 from canonry.errors import EmbedderError
-from stages.embed import MOST_PARTS, Text, embed_texts, known_hashes, merge_parts, read_embeddings, split_known
+from stages.embed import (
+    MOST_PARTS,
+    Text,
+    check_part,
+    embed_texts,
+    known_hashes,
+    merge_parts,
+    read_embeddings,
+    split_known,
+)
 from tests.fakes import WordBag
 
 
@@ -141,3 +152,52 @@ def test_texts_in_a_script_that_the_model_does_not_know_are_left_to_words() -> N
         Text("digits", "", "3.5"),
     )
     assert split_known([latin, chinese, mixed], frozenset({"Latin"})) == ([latin, mixed], ["chinese"])
+
+
+def part_of(
+    tmp_path: Path, vectors: np.ndarray, fingerprint: str = "wordbag-4", contract: str = schemas.EMBEDDING_CONTRACT
+) -> Path:
+    """A part as an embedder of four dimensions could have written it."""
+    flat = pa.array(vectors.astype(np.float32).ravel())
+    columns = [
+        pa.array(["a"] * len(vectors)),
+        pa.array(range(len(vectors)), pa.int32()),
+        pa.FixedSizeListArray.from_arrays(flat, 4),
+    ]
+    table = pa.Table.from_arrays(columns, schema=schemas.embedding_schema(4))
+    schemas.write(
+        table, tmp_path / "part.parquet", contract, {"embedder": fingerprint, "spec": "wordbag", "wordless": []}
+    )
+    return tmp_path / "part.parquet"
+
+
+UNIT = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("made", "dimensions", "wrong"),
+    [
+        ({"vectors": UNIT}, 4, None),
+        ({"vectors": UNIT[:0]}, 4, None),
+        ({"vectors": UNIT}, 5, "5 dimensions"),
+        ({"vectors": UNIT * 2}, 4, "unit length"),
+        ({"vectors": UNIT * np.nan}, 4, "unit length"),
+        ({"vectors": UNIT, "fingerprint": "other"}, 4, "not made by wordbag-4"),
+        ({"vectors": UNIT, "contract": "canonry/else/1"}, 4, "not of contract"),
+    ],
+)
+def test_a_part_from_elsewhere_is_looked_through(
+    tmp_path: Path, made: dict[str, Any], dimensions: int, wrong: str | None
+) -> None:
+    with part_of(tmp_path, **made).open("rb") as file:
+        found = check_part(file, "wordbag-4", dimensions)
+    assert (found is None) == (wrong is None)
+    assert (wrong or "") in (found or "")
+
+
+@pytest.mark.parametrize("size", [0, 10, 100, 300])
+def test_a_part_from_elsewhere_that_is_cut_off_is_told(tmp_path: Path, size: int) -> None:
+    path = part_of(tmp_path, UNIT)
+    path.write_bytes(path.read_bytes()[:size])
+    with path.open("rb") as file:
+        assert "not a readable Parquet file" in str(check_part(file, "wordbag-4", 4))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from canonry.archive import Limits
 from canonry.cli.arguments.options import command, lazily
 
 
 def add_commands(commands: Any) -> None:
     _add_demo(commands)
     _add_campaign(commands)
+    _add_export(commands)
+    _add_restore(commands)
 
 
 def _add_demo(commands: Any) -> None:
@@ -55,3 +59,43 @@ def _add_campaign(commands: Any) -> None:
     )
     delete.add_argument("id")
     delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_export(commands: Any) -> None:
+    parser = command(
+        commands, "export", lazily("archive", "export"), "write a campaign to one file, to keep or to move",
+        "Write a campaign to one zip: every version of every source, what was said of each, settings, and the history of\n"
+        "packs, with a manifest and checksums. Hidden texts and spoilers are in it. Others may read and write meanwhile.",
+    )  # fmt: skip
+    parser.add_argument("file", type=Path, metavar="FILE.zip")
+    parser.add_argument(
+        "--with-embeddings", action="store_true", help="with the vectors too (a restore makes them anew otherwise)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
+
+
+def _add_restore(commands: Any) -> None:
+    limits = Limits()
+    parser = command(
+        commands, "restore", lazily("archive", "restore"), "make a campaign of a file that `export` wrote",
+        "Make the campaign of an export in the data directory, and index it. The whole file is checked before anything is\n"
+        "written; one that is damaged, or holds what no export holds, is refused with the entry and the reason.",
+        campaign=False,
+    )  # fmt: skip
+    parser.add_argument("file", type=Path, metavar="FILE.zip")
+    parser.add_argument("--as", dest="as_", metavar="ID", help="under another id than its own")
+    parser.add_argument("--no-index", action="store_true", help="leave the index to `canonry reindex`")
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        default=limits.bytes,
+        metavar="N",
+        help=f"unpack at most so many bytes (default: {limits.bytes:,})",
+    )
+    parser.add_argument(
+        "--max-members",
+        type=int,
+        default=limits.members,
+        metavar="N",
+        help=f"take at most so many files (default: {limits.members:,})",
+    )

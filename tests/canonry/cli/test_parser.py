@@ -25,7 +25,7 @@ RUNNABLE = {names: parser for names, parser in ALL.items() if parser.get_default
 DESIGNED = """
     demo|campaign create|campaign list|campaign show|campaign delete|import|reindex|status|source list|source show|source text|source chunks|
     source edit|source enable|source disable|source delete|source history|query|
-    why|pack|history list|history show|correct|conflicts
+    why|pack|history list|history show|correct|conflicts|export|restore
 """.replace("\n", "").split("|")
 
 
