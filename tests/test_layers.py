@@ -28,6 +28,7 @@ HEAVY = (
     "onnxruntime",
     "rich",
     "pydantic",
+    "jsonschema",
     "tqdm",
     "filelock",
     "tokenizers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from canonry.canonlog.save import Save
@@ -38,7 +39,7 @@ def accepted_state(save: Save, role: str = "player") -> AcceptedState:
         *(one.name for one in world.locations.values()),
         *(one.name for one in world.items.values()),
     ]
-    named = [name for name in names if name.casefold() in texts]
+    named = [name for name in names if _is_named(name, texts)]
     party = tuple(companion.name for companion in log.party)
     return AcceptedState(
         location=log.location.name,
@@ -50,3 +51,9 @@ def accepted_state(save: Save, role: str = "player") -> AcceptedState:
         recent_events=log.recent_events,
         knowledge=npc.knowledge if npc else (),
     )
+
+
+def _is_named(name: str, texts: str) -> bool:
+    """Whether folded texts hold a name as words of its own, with its article or without."""
+    bare = re.escape(name.casefold().removeprefix("the "))
+    return re.search(rf"(?<![a-z0-9]){bare}(?![a-z0-9])", texts) is not None
