@@ -1,11 +1,18 @@
-"""A game on disk: one JSON file, checked when it is read, written whole, by one writer at a time."""
+"""A game on disk: one JSON file, checked when it is read, written whole, by one writer at a time.
+
+The file ends with a seal, a hash of all before it. Where the seal holds, nobody has touched the file since canonry wrote
+it, and it is not held against its schemas again: a game of thousands of events is loaded for every model call. The seal
+proves nothing to anyone who would forge it.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +32,8 @@ from canonry.locking import holding
 
 FORMAT = "canonry-save"
 _MOST_BYTES = 1 << 30
+_SEAL = re.compile(rb',\n "seal": "([0-9a-f]{64})"\n\}\n\Z')
+_SEAL_BYTES = 100  # the last bytes of a file, among which its seal is
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +77,9 @@ def read_save(path: Path, *, saves: Versions = SAVES, logs: Versions = LOGS) -> 
 
 def write_save(path: Path, save: Save) -> None:
     """Write a save whole; equal saves give equal bytes."""
-    text = json.dumps(_as_json(save), ensure_ascii=False, indent=1)
+    body = json.dumps(_as_json(save), ensure_ascii=False, indent=1).removesuffix("\n}").encode("utf-8")
     with whole_file(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+        temporary.write_bytes(body + f',\n "seal": "{sha256(body).hexdigest()}"\n}}\n'.encode())
 
 
 @contextmanager
@@ -145,12 +154,26 @@ def _parse(data: bytes, shown: str, saves: Versions, logs: Versions) -> Save:
     said = parse_document(data, shown)
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise InvalidData([Problem(shown, "", "is not a save of canonry; `canonry canon new-game` makes one")])
-    said = saves.upgrade(said, shown)
-    if isinstance(said.get("log"), dict):
-        said = said | {"log": logs.upgrade(said["log"], shown, "/log")}
+    current = saves.upgrade(said, shown)
+    if isinstance(current.get("log"), dict):
+        current = current | {"log": logs.upgrade(current["log"], shown, "/log")}
+    if current != said or not _is_sealed(data):
+        _check(current, shown)
+    return _from_json(current)
+
+
+def _is_sealed(data: bytes) -> bool:
+    seal = _SEAL.search(data[-_SEAL_BYTES:])
+    return seal is not None and sha256(data[: len(data) - len(seal[0])]).hexdigest().encode() == seal[1]
+
+
+def _check(said: dict[str, Any], shown: str) -> None:
     problems = problems_in(said, "save", shown) or [*_dangling(said, shown), *_broken_events(said["events"], shown)]
     if problems:
         raise InvalidData(problems)
+
+
+def _from_json(said: dict[str, Any]) -> Save:
     start = said["start"]
     return Save(
         World.from_json(said["world"]),

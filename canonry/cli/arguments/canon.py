@@ -7,6 +7,24 @@ from typing import Any
 
 from canonry.cli.arguments.options import command, lazily
 
+_EVENTS = """Each event is one JSON object on a line. It applies whole, or is dropped with its place and the reason and
+changes nothing. Exit code 3 where some were dropped, 1 where all were.
+
+type         takes                         does
+say          by, text                      keep what was said; establish each [FACT: …] in it, once; of an npc:ID that
+                                           has the move, carry out [ADJUST_DISPOSITION: ±n]; a player records nothing
+beat         text (one line)               a recent event; the oldest of more than five goes
+move         location_id                   through an exit; by gm, anywhere
+disposition  npc_id, change                kept within -100 to 100
+humiliation  text, weight (1 to 10)        remembered from weight 5 on, for ever
+luck         change                        the number drifts; the log gets new words for it
+quest        quest_id, status, objective   active, then complete or failed; objective may be left out
+item         item_id, qty                  gained, or lost where negative
+summary      replaces (facts), fact        one fact in the place of several
+
+All take turn (a number; never back in time) and by: code (default), gm, or improviser within the world's
+event_changes; for say, any role, player, gm or code."""
+
 
 def add_commands(commands: Any) -> None:
     group = commands.add_parser("canon", help="the canon log: what holds in a running game").add_subparsers(
@@ -42,9 +60,7 @@ def _add_content(group: Any) -> None:
 def _add_game(group: Any) -> None:
     apply = command(
         group, "apply", lazily("canonlog", "apply"), "apply events to a save, one JSON object a line",
-        "Each event applies whole, or is dropped with its place and the reason and changes nothing. Types: say (what a role\n"
-        "said; [FACT: …] in it is recorded), beat, move, disposition, humiliation, luck, quest, item, summary. All take\n"
-        "`turn` and `by`. Exit code 3 where some were dropped, 1 where all were.", campaign=False,
+        _EVENTS, campaign=False,
     )  # fmt: skip
     _add_save(apply)
     apply.add_argument("events", metavar="EVENTS.jsonl", help="a file, or - for standard input")

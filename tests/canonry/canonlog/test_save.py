@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -105,6 +106,16 @@ def test_a_save_that_was_spoilt_by_hand_is_refused_with_the_place(
 def test_a_file_that_is_no_whole_save_is_refused(written: Path, spoilt: Callable[[bytes], bytes], message: str) -> None:
     written.write_bytes(spoilt(written.read_bytes()))
     assert message in " ".join(problems(written).values())
+
+
+def test_a_seal_holds_until_a_byte_changes(written: Path) -> None:
+    said = written.read_bytes()
+    sealed = json.loads(said)["seal"]
+    assert sealed == hashlib.sha256(said[: said.rindex(b',\n "seal"')]).hexdigest()
+    written.write_bytes(said.replace(b'"text": "beat 3"', b'"text": "beat\\n3"'))
+    assert "one line" in problems(written)["/events/3/event/text"]
+    edit(written, lambda said: said["events"][3]["event"].update(text="beat 3"))
+    assert read_save(written).records[3].event["text"] == "beat 3"
 
 
 def test_a_save_that_is_not_there_is_not_found(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -194,3 +196,25 @@ def test_a_terminal_is_sent_no_control_characters(game: Path, run_cli: RunCli) -
     _, out, err = run_cli("canon", "apply", game, events)
     assert "\x1b" not in err
     assert "\u202e" not in out
+
+
+def test_the_example_of_the_readme_is_what_happens(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = WORLD.parent.parent
+    section = (root / "README.md").read_text(encoding="utf-8").split("## Keep a running game consistent")[1]
+    blocks = re.findall(r"```(console|jsonl)\n(.*?)```", section.split("\n## ")[0], re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(WORLD, tmp_path / "canonry" / "demo_world")
+    commands = 0
+    for kind, block in blocks:
+        if kind == "jsonl":
+            Path("events.jsonl").write_text(block, encoding="utf-8")
+            continue
+        for command in block.split("$ canonry ")[1:]:
+            line, _, shown = command.partition("\n")
+            code, out, err = run_cli(*shlex.split(line))
+            assert code == 0
+            assert (out + err).endswith(shown.removeprefix("…\n"))
+            commands += 1
+    assert commands == 4
