@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) == len(pairs):
         return value
     repeated = _Repeated(value)
-    keys = [key for key, _ in pairs]
-    repeated.keys_twice = tuple(key for key in value if keys.count(key) > 1)
+    repeated.keys_twice = tuple(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
     return repeated
 
 

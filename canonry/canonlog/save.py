@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from canonry.canonlog.schema import problems_in
 from canonry.canonlog.story import GameState, Story
 from canonry.canonlog.upgrade import LOGS, SAVES, Versions
 from canonry.canonlog.world import Origin, World
-from canonry.errors import UsageError
+from canonry.errors import NotFound, UsageError
 from canonry.files import whole_file
 from canonry.locking import holding
 
@@ -82,11 +82,27 @@ def write_save(path: Path, save: Save) -> None:
         temporary.write_bytes(body + f',\n "seal": "{sha256(body).hexdigest()}"\n}}\n'.encode())
 
 
+def create_save(path: Path, save: Save, *, replace_old: bool = False) -> None:
+    """Write the save of a new game; UsageError where a file is there that may not be replaced."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file")
+    with _held(path):
+        if path.exists() and not replace_old:
+            raise UsageError(f"{path} is there already; name another file, or write over it with --force")
+        write_save(path, save)
+
+
 @contextmanager
 def changing(path: Path) -> Iterator[Save]:
     """The save at `path` for one who will write it: nobody else does meanwhile."""
-    with holding(path.with_name(f".{path.name}.lock"), f"save {path}"):
+    if not path.is_file():
+        raise NotFound(f"{path}: there is no such file; `canonry canon new-game` makes a save")
+    with _held(path):
         yield read_save(path)
+
+
+def _held(path: Path) -> AbstractContextManager[None]:
+    return holding(path.with_name(f".{path.name}.lock"), f"save {path}")
 
 
 def replayed(save: Save) -> tuple[Story, list[tuple[Record, Outcome | None]]]:

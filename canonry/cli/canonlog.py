@@ -15,7 +15,7 @@ from canonry.canonlog.new_game import create_character
 from canonry.canonlog.play import Play, play, read_events
 from canonry.canonlog.problem import InvalidData, Problem
 from canonry.canonlog.rules import Outcome
-from canonry.canonlog.save import Record, changing, new_save, read_save, replayed, undo, write_save
+from canonry.canonlog.save import Record, changing, create_save, new_save, read_save, replayed, undo, write_save
 from canonry.catalog import now
 from canonry.cli.show import note, plural, print_json, printable, table
 from canonry.errors import UsageError
@@ -63,9 +63,7 @@ def new_game(given: argparse.Namespace) -> None:
     content = load_content(given.content)
     start = create_character(content, given.origin, name=given.name, class_id=given.class_id, seed=seed)
     save = new_save(content.world, start)
-    if given.out.is_dir() or (given.out.exists() and not given.force):
-        raise UsageError(f"{given.out} is there already; name another file with --out, or write over it with --force")
-    write_save(given.out, save)
+    create_save(given.out, save, replace_old=given.force)
     if given.json:
         print_json({"save": str(given.out), "seed": seed, "log": save.log.as_json()})
     elif not given.quiet:

@@ -67,6 +67,7 @@ def test_a_loaded_save_injects_the_same_bytes(written: Path, happen: Happen, rol
         (lambda s: s["log"]["party"][0].update(knowledge=["x"]), "/log/party/0/knowledge", "has no place here"),
         (lambda s: s["log"]["location"].update(id="moon"), "/log/location/id", "not in the world's locations"),
         (lambda s: s["log"]["party"].append(s["log"]["party"][0]), "/log/party/2/id", "stands there already"),
+        (lambda s: s["log"]["established_facts"].append("x" * 10_000_000), "/log/established_facts/5", "10,000,000 char"),
         (lambda s: s["log"]["recent_events"].append("one more"), "/log/recent_events", "at most 5"),
         (lambda s: s["game_state"].update(luck=21), "/game_state/luck", "at most 20"),
         (lambda s: s["game_state"]["inventory"].update(harp=1), "/game_state/inventory/harp", "not in the world's items"),

@@ -173,6 +173,16 @@ def test_the_log_says_who_changed_what_and_undo_takes_it_back(game: Path, run_cl
     assert run_cli("canon", "undo", game)[0] == 2
 
 
+@pytest.mark.parametrize("arguments", [("inject", "--role", "narrator"), ("log",), ("undo",), ("apply", "-")])
+def test_a_save_that_is_not_there_leaves_nothing_behind(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    code, _, err = run_cli("canon", arguments[0], tmp_path / "saves" / "game.json", *arguments[1:])
+    assert (code, list(tmp_path.iterdir())) == (1, [])
+    assert "there is no such file" in err
+
+
 @pytest.mark.parametrize(
     "arguments", [("inject", "--role", "narrator"), ("log",), ("undo",), ("apply", "e.jsonl")], ids=lambda a: a[0]
 )
