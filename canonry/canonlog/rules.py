@@ -147,9 +147,9 @@ def _humiliation(story: Story, event: Event) -> Outcome:
 
 
 def _luck(story: Story, event: Event) -> Outcome:
-    before, words = story.luck, story.log.player.luck_descriptor
+    before, words = story.luck, story.player.luck_descriptor
     story.drift_luck(event["change"])
-    now = story.log.player.luck_descriptor
+    now = story.player.luck_descriptor
     return Outcome((f"luck: {before} → {story.luck}{'' if now == words else f' ({now})'}",))
 
 

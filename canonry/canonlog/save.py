@@ -119,9 +119,8 @@ def undo(save: Save, count: int, undone_at: str, *, discard_edits: bool = False)
     """
     standing = [record for record in save.records if record.undone_at is None]
     if not 1 <= count <= len(standing):
-        raise UsageError(
-            f"cannot undo {count:,}: there are {len(standing):,} events to undo; name a number from 1 to that"
-        )
+        there = f"name a number from 1 to {len(standing):,}" if standing else "there are none"
+        raise UsageError(f"cannot undo {count:,} events: {there}")
     if not discard_edits and (now := replayed(save)[0]) and (now.log, now.state) != (save.log, save.state):
         raise UsageError(
             "the log or the game state is not what the events make of it, so it was edited by hand; "

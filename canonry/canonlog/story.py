@@ -42,14 +42,14 @@ class Story:
         self.humiliations = list(log.humiliations)
         self.inventory = dict(state.inventory)
         self.npc_dispositions = dict(state.npc_dispositions)
-        self._player = log.player
+        self.player = log.player
         self._facts = list(log.established_facts)
         self._fact_keys = set(map(fact_key, self._facts))
 
     @property
     def log(self) -> CanonLog:
         return CanonLog(
-            self._player,
+            self.player,
             self.location,
             tuple(self.party.values()),
             tuple(self.recent_events),
@@ -93,12 +93,9 @@ class Story:
         self._fact_keys = set(map(fact_key, self._facts))
 
     def disposition_of(self, npc_id: str) -> int:
-        companion = self.party.get(npc_id)
-        return (
-            companion.disposition
-            if companion
-            else self.npc_dispositions.get(npc_id, self.world.npcs[npc_id].disposition)
-        )
+        if npc_id in self.party:
+            return self.party[npc_id].disposition
+        return self.npc_dispositions.get(npc_id, self.world.npcs[npc_id].disposition)
 
     def adjust_disposition(self, npc_id: str, change: int) -> int:
         """The new disposition, clamped to -100..100: of a companion in the log, of anyone else in the game state."""
@@ -112,7 +109,7 @@ class Story:
     def drift_luck(self, change: int) -> None:
         """Move the number, and put its descriptor into the log."""
         self.luck = kept_within(self.luck + change)
-        self._player = replace(self._player, luck_descriptor=descriptor_of(self.luck))
+        self.player = replace(self.player, luck_descriptor=descriptor_of(self.luck))
 
     def move_to(self, location_id: str) -> None:
         self.location = Place(location_id, self.world.locations[location_id].name)
@@ -125,6 +122,7 @@ class Story:
 
     def humiliate(self, text: str, weight: int) -> str:
         """Append a humiliation; returns its id."""
-        id_ = f"h_{len(self.humiliations) + 1:04}"
+        last = max((int(one.id.removeprefix("h_")) for one in self.humiliations), default=0)
+        id_ = f"h_{last + 1:04}"
         self.humiliations.append(Humiliation(id_, text, weight, self.turn))
         return id_

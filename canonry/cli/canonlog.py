@@ -141,6 +141,9 @@ def show_log(given: argparse.Namespace) -> None:
         )
         for record, outcome in outcomes
     ]  # fmt: skip
+    if not rows:
+        note(given, "Nothing has happened in this game yet.")
+        return
     print(table(("NO", "TURN", "RECORDED (UTC)", "BY", "TYPE", "WHAT"), rows, right=(0, 1)))
 
 

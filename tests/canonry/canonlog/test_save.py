@@ -153,6 +153,13 @@ def test_a_valid_edit_by_hand_is_kept(written: Path, happen: Happen) -> None:
     )
 
 
+def test_a_humiliation_gets_an_id_of_its_own_after_one_was_taken_out(written: Path, happen: Happen) -> None:
+    fell = {"type": "humiliation", "text": "fell", "weight": 9}
+    write_save(written, happen(fell, fell).save)
+    edit(written, lambda said: said["log"]["humiliations"].pop(0))
+    assert [one.id for one in happen(fell, to=read_save(written)).save.log.humiliations] == ["h_0002", "h_0003"]
+
+
 def test_replay_gives_what_was_saved(written: Path) -> None:
     save = read_save(written)
     story, outcomes = replayed(save)
@@ -176,7 +183,7 @@ def test_undo_takes_back_the_last_events_and_keeps_them_on_record(save: Save, ha
 
 @pytest.mark.parametrize("count", [0, -1, 5])
 def test_no_more_can_be_undone_than_there_is(happen: Happen, count: int) -> None:
-    with pytest.raises(UsageError, match="there are 4 events to undo"):
+    with pytest.raises(UsageError, match="name a number from 1 to 4"):
         undo(happen(*BEATS).save, count, LATER)
 
 
