@@ -169,7 +169,7 @@ def fitting(event: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in event.items() if key in {"type", "by", "turn", *FIELDS[event["type"]]}}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(EVENTS.map(fitting), EVENTS), max_size=12), st.integers(1, 12))
 def test_whatever_happens_the_log_is_valid_and_replay_gives_the_same_bytes(
     save: Save, tmp_path: Path, happen: Callable[..., Play], events: list[dict[str, Any]], count: int
