@@ -9,6 +9,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── IndexMissing             the campaign has no index yet, or one of another contract; `canonry reindex` builds it
 ├── Busy                     another process holds the campaign's write lock, named in the message
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
+├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
 """

@@ -28,6 +28,7 @@ HEAVY = (
     "onnxruntime",
     "rich",
     "pydantic",
+    "jsonschema",
     "tqdm",
     "filelock",
     "tokenizers",
@@ -158,6 +159,19 @@ def test_the_python_api_asks_without_anything_heavy(data: Path) -> None:
         "import canonry\nassert canonry.open(sys.argv[1]).campaign('vell').retrieve('lamp', mode='lexical').results"
     )
     assert loaded_by(program, str(data)) == set()
+
+
+def test_a_game_that_nobody_touched_is_injected_without_anything_heavy(tmp_path: Path) -> None:
+    """Its seal holds, so no schema is asked."""
+    from canonry.cli import main
+
+    save = str(tmp_path / "game.json")
+    game = ["--content", str(ROOT / "canonry/demo_world"), "--origin", "unredeemed", "--name", "A", "--class", "priest"]
+    assert main(["canon", "new-game", *game, "--out", save]) == 0
+    assert loaded_by(ASK, "canon", "inject", save, "--role", "npc:ouseley") == set()
+    with Path(save).open("a", encoding="utf-8") as file:
+        file.write("\n")
+    assert loaded_by(ASK, "canon", "inject", save, "--role", "npc:ouseley") == {"jsonschema"}
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("reindex",)], ids=" ".join)
