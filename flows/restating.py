@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from canonry import proposals
 from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
-from canonry.layout import Layout
 from canonry.proposals import Change, Proposal, differences
 from canonry.records import Source, SourceFacts
 from stages.statements import with_secrecy
@@ -64,13 +62,10 @@ def stricter_rules(known: str, other: str) -> str:
     return dump_heading_rules(dict.fromkeys((*load_heading_rules(known), *load_heading_rules(other))))
 
 
-def edit_source(at: Layout, name: str, changes: Mapping[str, object]) -> tuple[Source, Restated]:
-    """Change fields of SourceFacts by hand; (the source as it was, what is said of it now). For the lock's holder."""
-    with closing(Catalog.open(at.catalog, write=True)) as catalog:
-        source = catalog.source(name)
-        facts = replace(source.facts, **changes)  # type: ignore[arg-type]
-        rules = catalog.heading_rules(source.source_id)
-        return source, restate(catalog, source, facts, rules, tuple(changes), origin="edit")
+def edit_source(catalog: Catalog, source: Source, changes: Mapping[str, object]) -> Restated:
+    """Change fields of SourceFacts by hand."""
+    facts = replace(source.facts, **changes)  # type: ignore[arg-type]
+    return restate(catalog, source, facts, catalog.heading_rules(source.source_id), tuple(changes), origin="edit")
 
 
 def _propose(catalog: Catalog, source: Source, change: Change, origin: str) -> Proposal:

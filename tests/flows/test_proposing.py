@@ -38,8 +38,8 @@ class Locked:
         return file.outcome, file.proposal
 
     def edit(self, **changes: object) -> Restated:
-        with writing(self.at):
-            return edit_source(self.at, self.source_id, changes)[1]
+        with writing(self.at), closing(Catalog.open(self.at.catalog, write=True)) as catalog:
+            return edit_source(catalog, catalog.source(self.source_id), changes)
 
     def accept(self, proposal_id: int, note: str = "") -> Proposal:
         with writing(self.at):
