@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from canonry import database
+from canonry.authority import CORRECTION_TYPE
 from canonry.errors import NotFound
 from canonry.files import read_stored
 from canonry.layout import Layout
+from canonry.records import Source
 from canonry.text import normal_form
 
 _GONE = {errno.ENOENT, errno.ENOTDIR}
@@ -107,6 +109,11 @@ class Contents:
     def from_file(self, original_hash: str) -> list[str]:
         """Every source whose live version was read from a file of just these bytes, by id."""
         return [name for name in self._exact.get(original_hash, ()) if self._held[name].original == original_hash]
+
+
+def was_typed(source: Source) -> bool:
+    """Whether a source never had an original: a correction is what the user typed."""
+    return not source.original_path and source.facts.source_type == CORRECTION_TYPE
 
 
 def is_gone(original_path: str) -> bool:

@@ -52,6 +52,7 @@ class Choices:
     with_vectors: bool = True
     encodings: Mapping[Path, str] = field(default_factory=dict)  # of single files
     origin: str = "import"
+    follow_moves: bool = True  # a file whose content a source has, whose original is gone, is that original
 
 
 def import_files(at: Layout, selection: Selection, choices: Choices, progress: Progress = silent) -> ImportReport:
@@ -135,7 +136,7 @@ class _Import:
             return None
         hashes = Hashes(valid.original_hash, hashlib.sha256(valid.data).hexdigest(), holdings.normal_hash(valid.data))
         if not known:
-            if moved := self._moved(selected, valid):
+            if self._choices.follow_moves and (moved := self._moved(selected, valid)):
                 self._move(moved, path, selected.name, valid.original_hash)
                 self._here_already(selected, valid, moved.source_id, "renamed")
                 return None
@@ -179,7 +180,8 @@ class _Import:
         """The source whose original this file was, under another name or in another place; by preference of the same name."""
         path = str(selected.path.resolve())
         holders = [self._known[name] for name in self._contents.from_file(valid.original_hash) if name in self._known]
-        gone = [s for s in holders if KINDS[s.mime_type] == valid.kind and holdings.has_moved(s.original_path, path)]
+        alike = [s for s in holders if KINDS[s.mime_type] == valid.kind and not holdings.was_typed(s)]
+        gone = [s for s in alike if holdings.has_moved(s.original_path, path)]
         return min(gone, key=lambda s: Path(s.original_filename).name != Path(selected.name).name, default=None)
 
     def _move(self, source: Source, path: str, filename: str, original_hash: str) -> None:

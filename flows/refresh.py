@@ -14,7 +14,7 @@ from pathlib import Path
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.errors import RejectedFile
-from canonry.holdings import is_gone
+from canonry.holdings import is_gone, was_typed
 from canonry.layout import Layout
 from canonry.records import Source
 from flows.import_files import Choices, import_files
@@ -40,6 +40,8 @@ def find_originals(at: Layout, names: Sequence[str] = ()) -> Originals:
     found = Originals()
     for source in {source.source_id: source for source in sources}.values():
         path = Path(source.original_path)
+        if was_typed(source) and not names:
+            continue
         if is_gone(source.original_path):
             found.missing.append(source)
         elif (leads_to := path.resolve()) != path:

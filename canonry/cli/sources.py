@@ -184,7 +184,7 @@ def _writable(given: argparse.Namespace) -> Iterator[tuple[Catalog, Source]]:
     with closing(Catalog.open(at.catalog)) as catalog:
         catalog.source(given.id)  # what is not there need not be waited for
     with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
-        yield catalog, catalog.source(given.id)
+        yield catalog, catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
 
 
 def edit(given: argparse.Namespace) -> None:
@@ -195,14 +195,11 @@ def edit(given: argparse.Namespace) -> None:
     changes = parse_facts(stated_facts(given))
     if not changes and given.superseded_by is None:
         raise UsageError("nothing to change; name an option, for example --class canon")
-    Catalog.open(at.catalog).source(given.id)
-    with writing(at):
-        with closing(Catalog.open(at.catalog, write=True)) as catalog:
-            source = catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
-            successor = _successor(catalog, source, given.superseded_by)
-            restated = edit_source(catalog, source, changes)
-            if successor != source.superseded_by:
-                catalog.supersede(source.source_id, successor)
+    with _writable(given) as (catalog, source):
+        successor = _successor(catalog, source, given.superseded_by)
+        restated = edit_source(catalog, source, changes)
+        if successor != source.superseded_by:
+            catalog.supersede(source.source_id, successor)
     if given.always_include:
         from canonry.cli.indexing import warn_of_always
 

@@ -15,6 +15,7 @@ from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.records import Source
+from flows.correction import add_correction
 from flows.import_files import Cancelled
 from flows.plan import make_plan
 from flows.removal import delete_source
@@ -385,6 +386,21 @@ def test_a_text_file_that_became_markdown_is_asked_about_because_it_is_cut_other
     path = workshop.write("a.txt", "A lamp.\n")
     workshop.bring(at, path)
     assert [error.name for error in workshop.bring(at, path.rename(path.with_suffix(".md"))).rejected] == ["a.md"]
+
+
+def test_a_correction_and_a_file_of_the_same_words_stay_apart(workshop: Workshop) -> None:
+    """Neither has the other's original: a correction is typed, and a file that went is no correction."""
+    at = workshop.create()
+    path = workshop.write("lamp.md", "The lamp is zinc.\n")
+    workshop.bring(at, path)
+    path.unlink()
+    with writing(at):
+        ids = [add_correction(at, "The lamp is zinc.", (), {}) for _ in range(2)]
+    with closing(Catalog.open(at.catalog)) as catalog:
+        assert len({source.source_id for source in catalog.sources()} - {*ids}) == 1
+    assert outcomes(workshop.bring(at, workshop.write("again.md", "The lamp is zinc.\n"))) == [("again.md", "renamed")]
+    with closing(Catalog.open(at.catalog)) as catalog:
+        assert [catalog.source(source_id).original_path for source_id in ids] == ["", ""]
 
 
 def test_two_imports_of_one_file_at_once_make_one_source(workshop: Workshop) -> None:

@@ -14,6 +14,7 @@ from canonry.embedders import register
 from canonry.errors import NotFound
 from canonry.layout import Layout
 from canonry.locking import writing
+from flows.correction import add_correction
 from flows.import_report import ImportReport
 from flows.refresh import find_originals, preview, refresh
 from tests.conftest import Workshop, set_lock
@@ -74,6 +75,13 @@ def test_a_source_whose_original_is_gone_is_named_and_stays(workshop: Workshop, 
     assert [source.original_filename for source in originals.missing] == ["lamp.md"]
     assert outcomes(read_again(at)) == {"deep/gate.txt": "unchanged"}
     assert texts(workshop, at, "brass") == ["A brass gate.", "A brass lamp."]
+
+
+def test_a_correction_has_no_original_to_miss(workshop: Workshop, at: Layout) -> None:
+    with writing(at):
+        source_id = add_correction(at, "The lamp is zinc.", (), {})
+    assert find_originals(at).missing == []
+    assert [source.source_id for source in find_originals(at, [source_id]).missing] == [source_id]
 
 
 REPLACEMENTS: dict[str, tuple[Callable[[Path], object], str]] = {

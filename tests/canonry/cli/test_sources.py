@@ -187,6 +187,18 @@ def test_a_locked_source_can_be_disabled_and_is_not_deleted(data: Path, run_cli:
     assert len(as_json(run_cli, data, "list")) == 2  # type: ignore[arg-type]
 
 
+def test_what_supersedes_a_locked_source_is_not_changed(data: Path, run_cli: Cli) -> None:
+    run_cli("source", "lock", "gate.txt", "--data", data)
+    code, out, err = run_cli(
+        "source", "edit", "gate.txt", "--superseded-by", "lamp.md", "--class", "canon", "--data", data
+    )
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "source unlock" in err
+    told = as_json(run_cli, data, "show", "gate.txt")
+    assert (told["superseded_by"], told["class"]) == (None, "reference")  # type: ignore[index]
+    assert json.loads(run_cli("proposals", "list", "--data", data, "--json")[1]) == []
+
+
 def test_an_earlier_text_can_be_read(data: Path, run_cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "lore" / "gate.txt").write_text("An iron gate.\n")
     run_cli("import", "--data", data, tmp_path / "lore" / "gate.txt")
