@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
 
 APPLICATION_ID = 0x63616E72  # "canr"
+Also = Callable[[sqlite3.Connection], object]  # what belongs into the same commit
 
 _LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
 _EDITABLE = {
@@ -72,6 +73,10 @@ def parse_instant(text: str) -> str:
     except (ValueError, OverflowError):
         raise UsageError(f"time {text!r} is not a date; write 2026-03-01 or 2026-03-01T18:00") from None
     return instant.isoformat(timespec="microseconds")
+
+
+def nothing_else(db: sqlite3.Connection) -> None:
+    """Commit what there is, and nothing beside it."""
 
 
 class Catalog:
@@ -221,14 +226,17 @@ class Catalog:
             kinds[kind] = (*kinds.get(kind, ()), label)
         return labels
 
-    def add(self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str) -> list[str]:
-        """Make the drafts' versions live, all in one commit; returns the ids of the versions they supersede."""
+    def add(
+        self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str, also: Also = nothing_else
+    ) -> list[str]:
+        """Make the drafts' versions live, all in one commit with `also`; returns the ids of the versions they supersede."""
         instant = now()
         superseded: list[str] = []
         with database.transaction(self.connection) as db:
             for draft in drafts:
                 superseded += self._add_source(db, draft, instant)
                 self._add_version(db, draft, instant, parser_version, chunking_version)
+            also(db)
             self._advance(db)
         return superseded
 
@@ -245,6 +253,7 @@ class Catalog:
             "imported_at": instant, "valid_from": instant, "stated_level": facts.spoiler_level,
             "stated_hidden": int(facts.visibility == "hidden"), "stated_tags": json.dumps([fold(t) for t in facts.spoiler_tags]),
             "stated_roles": json.dumps([fold(role) for role in facts.allowed_roles]), "heading_rules": draft.heading_rules_json,
+            "normal_hash": draft.normal_hash,
         }  # fmt: skip
         names = ", ".join(row)
         db.execute(
@@ -281,9 +290,17 @@ class Catalog:
             (heading_rules, names, source_id),
         )
 
-    def restate(self, source_id: str, facts: SourceFacts, heading_rules: str, stated: Iterable[str]) -> None:
-        """What a new import says of an unchanged file; with other heading rules it will be cut anew."""
+    def restate(
+        self,
+        source_id: str,
+        facts: SourceFacts,
+        heading_rules: str,
+        stated: Iterable[str],
+        also: Also = nothing_else,
+    ) -> None:
+        """What is said of a source whose text stays, in one commit with `also`; with other heading rules it will be cut anew."""
         with database.transaction(self.connection) as db:
+            also(db)
             self._write_facts(db, source_id, facts, now())
             self._write_statement(db, source_id, heading_rules, stated)
 
@@ -435,15 +452,6 @@ class Catalog:
     def content_hashes(self) -> set[str]:
         """The contents that any version holds."""
         return {row[0] for row in self.connection.execute("SELECT content_hash FROM knowledge_source_version")}
-
-    def by_content(self) -> dict[str, str]:
-        """SHA-256 of each live content (as stored and as it lay in the file) -> its source's id."""
-        found: dict[str, str] = {}
-        for content, original, source_id in self.connection.execute(
-            "SELECT content_hash, original_hash, source_id FROM knowledge_source_version WHERE valid_to IS NULL ORDER BY source_id DESC"
-        ):
-            found[content] = found[original] = source_id
-        return found
 
     def by_path(self) -> dict[str, tuple[str, str, int]]:
         """Original path -> (source_id, original_hash of the live version, its number)."""

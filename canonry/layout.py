@@ -66,6 +66,11 @@ class Layout:
         return self.raw / "files"
 
     @property
+    def proposed(self) -> Path:
+        """Texts that wait for a decision; each goes when it is made."""
+        return self.raw / "proposed"
+
+    @property
     def catalog(self) -> Path:
         return self.raw / "catalog.sqlite"
 
@@ -93,6 +98,10 @@ class Layout:
     def file(self, content_hash: str, extension: str) -> Path:
         """The stored bytes of a version. `extension` is without its dot."""
         return self.files / f"{content_hash}.{extension}"
+
+    def proposed_file(self, content_hash: str, extension: str) -> Path:
+        """The bytes of a proposed text. `extension` is without its dot."""
+        return self.proposed / f"{content_hash}.{extension}"
 
     def part(self, key: str) -> Path:
         """One part file of knowledge_chunk."""

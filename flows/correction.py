@@ -38,7 +38,8 @@ def add_correction(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "correction.md"
         path.write_text(text.strip() + "\n", encoding="utf-8")
-        report = import_files(at, select_files([path]), Choices(facts, None, lambda name, twin: "separate"), progress)
+        choices = Choices(facts, None, lambda name, twin: "separate", follow_moves=False)
+        report = import_files(at, select_files([path]), choices, progress)
     if report.rejected:
         raise report.rejected[0]
     source_id = report.imported[0].source_id

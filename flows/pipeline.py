@@ -311,10 +311,16 @@ def write_manifest(at: Layout, plan: Plan) -> None:
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+class Timed(Protocol):
+    """A report with the seconds that each step took."""
+
+    seconds: dict[str, float]
+
+
 class timed:  # noqa: N801 - reads as a verb
     """Adds the seconds that a block takes to the report."""
 
-    def __init__(self, report: Report, step: str) -> None:
+    def __init__(self, report: Timed, step: str) -> None:
         self._report, self._step = report, step
 
     def __enter__(self) -> None:

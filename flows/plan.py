@@ -14,6 +14,7 @@ from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.layout import Layout
+from canonry.proposals import held_hashes
 from canonry.records import Document
 from stages import index_lexical
 from stages.chunk import document_key
@@ -154,11 +155,12 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
 
 
 def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
-    """Stored files that no version holds: of refused drafts, of an import or a deletion that was stopped."""
-    if not at.files.exists():
-        return []
-    known = catalog.content_hashes()
-    return [at.files / name for name in os.listdir(at.files) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
+    """Stored files that no version and no pending proposal holds: of refused drafts, of a run that was stopped."""
+    unknown: list[Path] = []
+    for folder, known in ((at.files, catalog.content_hashes()), (at.proposed, held_hashes(catalog.connection))):
+        if folder.exists():
+            unknown += [folder / name for name in os.listdir(folder) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
+    return unknown
 
 
 def part_names(at: Layout) -> list[str]:

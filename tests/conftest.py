@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import canonry
+from canonry import proposals
 from canonry.catalog import Catalog
 from canonry.layout import Layout
 from canonry.locking import writing
@@ -66,6 +68,12 @@ class Workshop:
     def close(self) -> None:
         for campaign in self._open:
             campaign.close()
+
+
+def set_lock(at: Layout, source_id: str, locked: bool = True) -> None:
+    """Lock a source, or unlock it."""
+    with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
+        proposals.set_locked(catalog.connection, source_id, locked)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 from canonry import database
 from canonry.catalog import Catalog
 from canonry.cli.arguments.options import stated_facts
+from canonry.cli.proposals import waiting_line
 from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, printable, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
 from canonry.files import room_for
+from canonry.holdings import Twin
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.tokens import COUNTER
 
 if TYPE_CHECKING:
     from flows.import_files import Choices
-    from flows.import_report import ImportReport
+    from flows.import_report import Imported, ImportReport
     from flows.pipeline import Report
     from flows.plan import Plan
 
@@ -43,7 +46,7 @@ def import_paths(given: argparse.Namespace) -> int:
             f"--title names one source, but {len(selection.files)} files were given; import them one by one"
         )
     started = time.perf_counter()
-    with writing(at), _plain(at):
+    with writing(at), plain_failures(at):
         bar = Bar(given)
         try:
             report = import_files(at, selection, choices, bar)
@@ -84,7 +87,7 @@ def _choices(given: argparse.Namespace) -> Choices:
     parse_facts(options)
     encoding = check_encoding(given.encoding) if given.encoding else None
 
-    def decide(name: str, twin: str) -> str:
+    def decide(name: str, twin: Twin) -> str:
         if given.on_duplicate != "ask":
             return str(given.on_duplicate)
         return _ask(name, twin) if sys.stdin.isatty() and sys.stderr.isatty() and not given.json else "refuse"
@@ -92,11 +95,11 @@ def _choices(given: argparse.Namespace) -> Choices:
     return Choices(options, encoding, decide, with_vectors=not given.no_embed)
 
 
-def _ask(name: str, twin: str) -> str:
+def _ask(name: str, twin: Twin) -> str:
     answers = {"r": "reuse", "s": "separate", "c": "cancel"}
     while True:
         print(
-            f"{name} has the same content as source {twin}. [r]euse it, import it [s]eparately, or [c]ancel? ",
+            f"{printable(name)} has {twin}. [r]euse it, import it [s]eparately, or [c]ancel? ",
             end="",
             file=sys.stderr,
             flush=True,
@@ -109,18 +112,15 @@ def _ask(name: str, twin: str) -> str:
 
 
 def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str, seconds: float) -> None:
-    new, updated = report.count("new"), report.count("updated")
-    chunks = sum(file.chunks for file in report.imported)
-    by_class: dict[str, int] = {}
-    for file in report.imported:
-        by_class[file.class_] = by_class.get(file.class_, 0) + 1
-    if not given.quiet and report.imported:
-        classes = ", ".join(f"{count} {name}" for name, count in sorted(by_class.items()) if name)
-        done = ", ".join(part for part in (f"{new:,} new", f"{updated:,} updated" if updated else "") if part)
+    taken = [file for file in report.imported if file.outcome not in ("proposed", "declined")]
+    chunks = sum(file.chunks for file in taken)
+    if not given.quiet and taken:
+        by_class = Counter(file.class_ for file in taken if file.class_)
+        classes = ", ".join(f"{count} {name}" for name, count in sorted(by_class.items()))
         same = report.count("unchanged") + report.count("reused")
-        print(
-            f"Imported {bold(plural(len(report.imported), 'file'))} ({done}{f', {same:,} already here' if same else ''}): {classes or 'none'}."
-        )
+        counts = [f"{report.count(what):,} {what}" for what in ("new", "updated", "renamed") if report.count(what)]
+        counts += [f"{same:,} already here"] if same else []
+        print(f"Imported {bold(plural(len(taken), 'file'))} ({', '.join(counts)}): {classes or 'none'}.")
         if chunks:
             print(
                 f"{plural(chunks, 'chunk')} from {size(report.bytes)} in {seconds:.1f} s; they can be found by words now."
@@ -136,6 +136,12 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
                     )
                 )
             )
+    note(given, waiting_line(report.waiting))
+    print_complaints(given, report, ignored)
+
+
+def print_complaints(given: argparse.Namespace, report: ImportReport, ignored: str = "") -> None:
+    """Warnings, what was left out and what was refused, on standard error."""
     for line in _grouped(report.warnings):
         note(given, f"warning: {line}")
     note(given, ignored)
@@ -171,10 +177,7 @@ def print_vectors(report: Report) -> None:
 
 def _import_json(report: ImportReport, ignored: str) -> dict[str, object]:
     return {
-        "imported": [
-            {"file": f.name, "source_id": f.source_id, "outcome": f.outcome, "class": f.class_, "chunks": f.chunks}
-            for f in report.imported
-        ],
+        "imported": [file_json(file) for file in report.imported],
         "rejected": [{"file": error.name, "reason": error.reason} for error in report.rejected],
         "warnings": report.warnings,
         "ignored": ignored or None,
@@ -182,6 +185,14 @@ def _import_json(report: ImportReport, ignored: str) -> dict[str, object]:
         "seconds": {step: round(seconds, 3) for step, seconds in report.seconds.items()},
         "index": report.index.as_json(),
     }
+
+
+def file_json(file: Imported) -> dict[str, object]:
+    """What became of one file, for a program; `proposal` where one waits."""
+    told: dict[str, object] = {
+        "file": file.name, "source_id": file.source_id, "outcome": file.outcome, "class": file.class_, "chunks": file.chunks,
+    }  # fmt: skip
+    return told if file.proposal is None else {**told, "proposal": file.proposal}
 
 
 def reindex(given: argparse.Namespace) -> int:
@@ -194,7 +205,7 @@ def reindex(given: argparse.Namespace) -> int:
         _set_embedder(at, given.embedder)
     if make_plan(at, full=given.full).is_empty:
         return _finish_reindex(given, None)
-    with writing(at), _plain(at):
+    with writing(at), plain_failures(at):
         plan = make_plan(at, full=given.full)
         if plan.is_empty:
             return _finish_reindex(given, None)
@@ -205,7 +216,7 @@ def reindex(given: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _plain(at: Layout) -> Iterator[None]:
+def plain_failures(at: Layout) -> Iterator[None]:
     """A full disk and a damaged database in one line."""
     with room_for(at.root), database.plain_errors(at.root, "`canonry reindex --full` makes the derived files anew"):
         yield

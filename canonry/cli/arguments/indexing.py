@@ -11,6 +11,7 @@ from canonry.records import CLASSES
 
 def add_commands(commands: Any) -> None:
     _add_import(commands)
+    _add_refresh(commands)
     _add_reindex(commands)
     _add_status(commands)
 
@@ -21,7 +22,9 @@ def _add_import(commands: Any) -> None:
         "Import files, or folders with everything below them. They can be found by words at once and by meaning when\n"
         "their vectors are made. A file that cannot be imported is named with the reason; the others are imported.\n"
         "A canonry.toml in the folder and front matter in the files may say class, visibility, spoiler level and more;\n"
-        "options here win over both, except that on secrecy the stricter statement wins.",
+        "options here win over both, except that on secrecy the stricter statement wins.\n"
+        "A file that changed becomes a new version of its source, one that was only moved keeps its source at no cost; one\n"
+        "that was moved and changed is a new source.",
     )  # fmt: skip
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
     parser.add_argument(
@@ -35,8 +38,23 @@ def _add_import(commands: Any) -> None:
         "--on-duplicate",
         choices=("ask", "reuse", "separate", "cancel"),
         default="ask",
-        help="what to do with content that is here already (default: ask; without a terminal the file is refused)",
+        help="what to do with text that is here already, byte for byte or but for white space and Unicode form "
+        "(default: ask; without a terminal the file is refused)",
     )
+    parser.add_argument("--no-embed", action="store_true", help="leave the vectors to the next reindex")
+
+
+def _add_refresh(commands: Any) -> None:
+    parser = command(
+        commands, "refresh", lazily("refreshing", "refresh"), "read the originals of sources again and take in what changed",
+        "Read the files again that sources were imported from. A changed one becomes a new version, as by import; of a locked\n"
+        "source it becomes a proposal. One that is gone is named, and its source stays. New files are not looked for: import\n"
+        "their folder again; that also finds files that were moved.",
+    )  # fmt: skip
+    parser.add_argument(
+        "sources", nargs="*", metavar="SOURCE", help="id, its beginning, file name or title (default: all)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what has changed, and change nothing")
     parser.add_argument("--no-embed", action="store_true", help="leave the vectors to the next reindex")
 
 

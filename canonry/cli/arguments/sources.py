@@ -21,17 +21,26 @@ def _add_source(commands: Any) -> None:
     command(group, "list", lazily("sources", "list_all"), "list the sources")
     for name, function, help_ in (
         ("show", "show", "show everything about a source"),
-        ("text", "show_text", "print a source's text as it was imported"),
         ("chunks", "show_chunks", "list a source's chunks"),
         ("history", "history", "list a source's versions"),
         ("enable", "enable", "let a source be found again"),
         ("disable", "disable", "keep a source, but let no query find it"),
+        ("lock", "lock", "let a source change by accepted proposals alone; stricter secrecy still holds at once"),
+        ("unlock", "unlock", "let a source be changed directly again"),
     ):
         command(group, name, lazily("sources", function), help_).add_argument(
             "id", help="id, its beginning, file name or title"
         )
+    text = command(group, "text", lazily("sources", "show_text"), "print a source's text as it was imported")
+    text.add_argument("id", help="id, its beginning, file name or title")
+    text.add_argument("--version", type=int, metavar="N", help="an earlier version (default: the live one)")
     edit = command(
-        group, "edit", lazily("sources", "edit"), "change what is said of a source; in force at the next query"
+        group,
+        "edit",
+        lazily("sources", "edit"),
+        "change what is said of a source; in force at the next query",
+        "Change what is said of a source, and print what it was before. In force at the next query. Of a locked source the\n"
+        "change becomes a proposal, but that stricter secrecy holds at once.",
     )
     edit.add_argument("id", help="id, its beginning, file name or title")
     edit.add_argument("--class", dest="class_", choices=CLASSES)
