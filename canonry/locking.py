@@ -21,6 +21,23 @@ WAIT_S = 10.0
 @contextmanager
 def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the campaign's write lock; Busy, with the holder's name, after `wait_s`. Sweeps what a dead writer left."""
+    with _holding(at, wait_s):
+        sweep(at.raw, at.files, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
+        yield
+
+
+@contextmanager
+def undisturbed(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Keep writers out and change nothing, for who looks at everything. A folder that cannot be written has no writers."""
+    if not os.access(at.lock.parent, os.W_OK):
+        yield
+        return
+    with _holding(at, wait_s):
+        yield
+
+
+@contextmanager
+def _holding(at: Layout, wait_s: float) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     holder = at.lock.with_suffix(".holder.json")
@@ -37,7 +54,6 @@ def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
             holder.write_text(
                 json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": _command()})
             )
-            sweep(at.raw, at.files, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
             yield
         finally:
             holder.unlink(missing_ok=True)

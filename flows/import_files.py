@@ -29,7 +29,7 @@ from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
 from stages import chunk, classify, folder_rules, index_lexical, statements, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.copy import copy_text
-from stages.hash import hash_file
+from stages.hash import hash_file, holds
 from stages.select import Selected, Selection
 
 BATCH_BYTES = 8_000_000
@@ -146,6 +146,7 @@ class _Import:
         path = str(selected.path.resolve())
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
+            self._mend(valid)
             self._restate(selected, known[0], valid)
             self._keep(selected, known[0], "unchanged")
             return None, b""
@@ -169,6 +170,14 @@ class _Import:
             known is None, self._stated,
         )  # fmt: skip
         return draft, valid.data
+
+    def _mend(self, valid: validate.Validated) -> None:
+        """Store an unchanged file's text again where what was stored of it is missing or changed."""
+        content_hash = hashlib.sha256(valid.data).hexdigest()
+        if content_hash in self._contents and not holds(
+            self._at.file(content_hash, chunk.EXTENSIONS[valid.kind]), content_hash
+        ):
+            self._store([(valid.data, valid.kind, content_hash)])
 
     def _classify(
         self, selected: Selected, valid: validate.Validated
