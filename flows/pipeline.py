@@ -246,11 +246,11 @@ def indexed_texts(at: Layout) -> set[str]:
 def batched(documents: Sequence[Document], at: Layout) -> list[list[Document]]:
     """Documents in batches of a bounded number and size, in order."""
     batches: list[list[Document]] = []
-    size = BATCH_BYTES
+    size = 0
     for document in documents:
         stored = at.file(document.content_hash, chunk.EXTENSIONS[document.kind])
         bytes_ = stored.stat().st_size if stored.exists() else 0  # the step that cuts it says that it is missing
-        if size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
+        if not batches or size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
             batches.append([])
             size = 0
         batches[-1].append(document)

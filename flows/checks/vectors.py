@@ -89,14 +89,16 @@ def check_generation(look: Examination, at: Layout, index: _Index) -> Iterator[F
             db.execute("SET enable_progress_bar = false")
             db.execute(f"SET memory_limit = '{_MEMORY}'")
             wrong = _wrong_meta(db, scan) or _wrong_rows(look, db, index) or _wrong_scan(look, db, scan)
-            wrong = wrong or _wrong_origin(
-                db, sorted({*at.embeddings(scan.fingerprint).glob("*.parquet")} - look.bad_parts)
-            )
+            parts = sorted({*at.embeddings(scan.fingerprint).glob("*.parquet")} - look.bad_parts)
+            others = [] if wrong else _other_parts(db, parts)
     except BROKEN as error:
         yield look.damaged("generation-damaged", store, error, also=both)
         return
     if wrong:
         yield Finding("generation-differs", wrong, look.named(store), FIX, fixable=True, remove=both)
+    for part in others:
+        what = "holds vectors that differ from those that were laid out from it"
+        yield Finding("embeddings-differ", what, look.named(part), FIX, fixable=True, remove=(part,))
 
 
 def _wrong_names(scan: Scan, index: _Index) -> str:
@@ -164,14 +166,14 @@ def _wrong_scan(look: Examination, db: duckdb.DuckDBPyConnection, scan: Scan) ->
     return ""
 
 
-def _wrong_origin(db: duckdb.DuckDBPyConnection, parts: list[Path]) -> str:
-    """The store against the Parquet parts that it was laid out from; what no part holds any more is left alone."""
+def _other_parts(db: duckdb.DuckDBPyConnection, parts: list[Path]) -> list[Path]:
+    """Parts with a vector that the store, which agrees with its scan file, has otherwise; one vector a text and window."""
     if not parts:
-        return ""
-    count = db.execute(
-        'SELECT count(*) FROM (SELECT e."row", e."window" FROM knowledge_embedding e JOIN read_parquet(?) p '
-        'ON p.text_hash = e.text_hash AND p."window" = e."window" GROUP BY ALL '
-        "HAVING bool_and(CAST(p.vector AS FLOAT[]) <> CAST(e.vector AS FLOAT[])))",
+        return []
+    differing = db.execute(
+        "SELECT DISTINCT unnest(files) FROM (SELECT list(p.filename) AS files FROM knowledge_embedding e "
+        'JOIN read_parquet(?, filename = true) p ON p.text_hash = e.text_hash AND p."window" = e."window" '
+        'GROUP BY e."row", e."window" HAVING bool_and(CAST(p.vector AS FLOAT[]) <> CAST(e.vector AS FLOAT[])))',
         [[str(part) for part in parts]],
-    ).fetchall()[0][0]
-    return f"has {count} vectors that differ from those of the parts they were laid out from" if count else ""
+    ).fetchall()
+    return sorted(Path(name) for (name,) in differing)
