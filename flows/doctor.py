@@ -15,7 +15,7 @@ from pathlib import Path
 from canonry.errors import CanonryError
 from canonry.layout import Layout
 from flows.checks import facts, leaks, leftovers, likeness, names, texts
-from flows.checks.findings import BROKEN, Check, Finding, reason
+from flows.checks.findings import BROKEN, PROBLEM, Check, Finding, reason
 from flows.housekeeping import purge
 from flows.pipeline import InProcess, Progress, run_plan, silent
 from flows.plan import make_plan, part_names
@@ -45,9 +45,9 @@ def repair(at: Layout, progress: Progress = silent) -> Health:
     before = diagnose(at, progress)
     after, stopped = before, []
     for full in (False, True, False):
-        fixable = [found for found in after.findings if found.fixable]
+        fixable = [found for found in after.findings if found.fixable and (found.severity == PROBLEM or not full)]
         if not fixable or any(found.code.startswith("catalog-") for found in after.findings):
-            break
+            continue
         stopped = _carry_out(at, fixable, progress, full=full)
         after = diagnose(at, progress)
     remaining = {(found.code, found.where) for found in after.findings}

@@ -17,7 +17,7 @@ from stages.chunking.sentences import sentence_cuts
 
 QUOTED_TERMS = 8  # of a sentence; a shorter one is said by chance
 MOST_SHOWN = 50  # findings; the others are counted
-_SENTENCES_AT_ONCE = 200_000
+_SENTENCES_AT_ONCE = 100_000
 _BREAK = re.compile(r"\n\s*(?=\n|[-*+|#>]|\d+[.)])")
 
 
@@ -25,7 +25,8 @@ _BREAK = re.compile(r"\n\s*(?=\n|[-*+|#>]|\d+[.)])")
 class _Sentence:
     source_id: str
     line: int
-    terms: tuple[str, ...]
+    terms: str  # separated by spaces
+    count: int  # of terms
     text: str
 
 
@@ -69,23 +70,24 @@ def _sentences(secret: Iterable[Passage]) -> Iterator[_Sentence]:
         cuts = {0, len(text), *sentence_cuts(text, 0, len(text)), *(match.end() for match in _BREAK.finditer(text))}
         ordered = sorted(cuts)
         for start, end in pairwise(ordered):
-            terms = tuple(index_terms(text[start:end]).split())
-            if len(terms) >= QUOTED_TERMS:
+            terms = index_terms(text[start:end])
+            count = len(terms.split())
+            if count >= QUOTED_TERMS:
                 line = passage.first_line + text.count("\n", 0, start)
-                yield _Sentence(passage.source_id, line, terms, " ".join(text[start:end].split()))
+                yield _Sentence(passage.source_id, line, terms, count, " ".join(text[start:end].split()))
 
 
 def _search(block: list[_Sentence], public: Iterable[Passage], found: dict[tuple[str, str], _Quoted]) -> None:
-    by_head: dict[tuple[str, ...], list[_Sentence]] = {}
+    by_head: dict[int, list[_Sentence]] = {}  # by the hash of their first terms
     for sentence in block:
-        by_head.setdefault(sentence.terms[:QUOTED_TERMS], []).append(sentence)
+        by_head.setdefault(hash(tuple(sentence.terms.split()[:QUOTED_TERMS])), []).append(sentence)
     for passage in public:
         terms = passage.terms.split()
         said = {
             sentence
             for at in range(len(terms) - QUOTED_TERMS + 1)
-            for sentence in by_head.get(tuple(terms[at : at + QUOTED_TERMS]), ())
-            if tuple(terms[at : at + len(sentence.terms)]) == sentence.terms
+            for sentence in by_head.get(hash(tuple(terms[at : at + QUOTED_TERMS])), ())
+            if " ".join(terms[at : at + sentence.count]) == sentence.terms
         }
         for sentence in sorted(said, key=lambda one: (one.source_id, one.line)):
             pair = (sentence.source_id, passage.source_id)

@@ -12,14 +12,15 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from canonry.overlap import NEARLY_ALL, SHINGLE
 from flows.checks.findings import ADVICE, Examination, Finding
 from flows.checks.passages import opened
 
-SKETCHED = 1_000_000  # hashes of all sketches together
+SKETCHED = 400_000  # hashes of all sketches together
 MOST_HOLDERS = 30  # sources that share a shingle; what more share is a form letter
+ALL_PAIRS = 16  # of so many holders all are pairs, of more each with the first
 MOST_MEASURED = 2_000  # pairs
 FEWEST_SHINGLES = 40  # of a source that is compared
 SAME_LENGTH = 0.6  # of two sources, the shorter in shares of the longer
@@ -106,7 +107,7 @@ def _near(db: sqlite3.Connection, versions: list[str]) -> Iterator[_Pair]:
     holders: dict[int, list[int]] = {}
     for number, version in enumerate(versions):
         shingles = _shingles(_terms(db, version))
-        kept = [hashed for hashed in map(_hash, shingles) if hashed % every == 0]
+        kept = {hashed for hashed in map(_hash, shingles) if hashed % every == 0}
         if len(shingles) >= FEWEST_SHINGLES and kept:
             sizes[number] = len(kept)
             for hashed in kept:
@@ -114,7 +115,7 @@ def _near(db: sqlite3.Connection, versions: list[str]) -> Iterator[_Pair]:
     shared: Counter[tuple[int, int]] = Counter()
     for among in holders.values():
         if 2 <= len(among) <= MOST_HOLDERS:
-            shared.update(combinations(sorted(set(among)), 2))
+            shared.update(combinations(among, 2) if len(among) <= ALL_PAIRS else product(among[:1], among[1:]))
     likely = {pair: count / min(sizes[pair[0]], sizes[pair[1]]) for pair, count in shared.items()}
     pairs = sorted((pair for pair in likely if likely[pair] >= _LIKELY), key=lambda pair: (-likely[pair], pair))
     for one, other in pairs[:MOST_MEASURED]:

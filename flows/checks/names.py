@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from canonry.lexical import Ranges
@@ -27,13 +27,14 @@ _KINDS = {"entity": "an entity", "title": "the title", "heading": "a heading"}
 
 @dataclass(slots=True)
 class _Name:
-    """A name of something secret: of which source, as what, and where the public reads it."""
+    """A name of something secret: of which source, as what, and where the public reads it first, and how often."""
 
     name: str
     source_id: str
     kind: str
     words: tuple[str, ...]
-    places: list[str] = field(default_factory=list)
+    place: str = ""
+    count: int = 0
 
 
 def check(look: Examination) -> Iterator[Finding]:
@@ -43,11 +44,11 @@ def check(look: Examination) -> Iterator[Finding]:
         names = _secret_names(db, secret_ranges(db), public)
         if names:
             _find(names, passages(look, db, public))
-    found = [name for name in names if name.places]
+    found = [name for name in names if name.count]
     for name in islice(found, MOST_SHOWN):
-        count = f"{len(name.places)} public passages" if len(name.places) > 1 else "a public passage"
+        count = f"{name.count} public passages" if name.count > 1 else "a public passage"
         yield Finding(
-            "secret-name", f"{_KINDS[name.kind]} of {name.source_id}, which is kept from a player, is named in {count}", name.places[0],
+            "secret-name", f"{_KINDS[name.kind]} of {name.source_id}, which is kept from a player, is named in {count}", name.place,
             "if the name alone tells too much, take it out; if not, name it in a public source too", ADVICE, text=name.name,
         )  # fmt: skip
     if len(found) > MOST_SHOWN:
@@ -111,7 +112,8 @@ def _find(names: list[_Name], public: Iterable[Passage]) -> None:
         }
         read |= {name.name: name for name in unspaced if name.name in passage.text}
         for name in read.values():
-            name.places.append(passage.place)
+            name.place = name.place or passage.place
+            name.count += 1
     for name in names:
         if all(small[word.lower()] for word in name.words if _is_proper(word)):
-            name.places.clear()
+            name.count = 0

@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from canonry import schemas
+from canonry.records import Document
 from flows.checks.cutting import Row, Slices, part_digest
 from flows.checks.findings import BROKEN, FIX, FIX_REMOVES, Examination, Finding
 from flows.checks.raw import cut_of, stored
+from flows.plan import read_index
 
 _ROWS_AT_ONCE = 2_000
 
@@ -39,10 +41,8 @@ def check(look: Examination) -> Iterator[Finding]:
         yield Finding("parts-incomplete", what, look.named(look.at.chunks), FIX, fixable=True)
 
 
-def _index_is_behind_them(look: Examination, absent: list[Any]) -> bool:
+def _index_is_behind_them(look: Examination, absent: Sequence[Document]) -> bool:
     """Whether nothing but a reindex is missing: these documents are cut with settings that are not carried out yet."""
-    from flows.plan import read_index
-
     indexed = read_index(look.at).documents
     return all(indexed.get(document.version_id) != document.key for document in absent)
 
