@@ -56,7 +56,7 @@ def doctor(given: argparse.Namespace) -> int:
         _print_doctor_json(given, health)
     else:
         for found in health.fixed:
-            print(f"{dim('fixed')} {_line(found)}")
+            print(f"{dim('fixed')} {printable(f'{found.code}: {found.where}: {found.what}')}")
         _print_findings(health.findings, show_text=given.show_text)
         if not given.quiet:
             problems = sum(found.severity == "problem" for found in health.findings)

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
-from flows.checks.findings import BROKEN, RESTORE, Examination, Finding, reason
+from flows.checks.findings import BROKEN, RESTORE, Examination, Finding, reason, told
 from flows.checks.sqlite_files import damage
 from flows.plan import all_documents, live_documents
 
@@ -24,7 +24,8 @@ def check(look: Examination) -> Iterator[Finding]:
             yield from _whole(look, catalog, where)
             yield from _known(look, catalog, where)
     except BROKEN as error:
-        yield Finding("catalog-damaged", f"cannot be read ({reason(error)})", where, RESTORE)
+        what, do = told(error, RESTORE)
+        yield Finding("catalog-damaged", f"cannot be read ({what})", where, do)
 
 
 def _whole(look: Examination, catalog: Catalog, where: str) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from canonry.config import Settings
-from canonry.errors import CanonryError
+from canonry.errors import CanonryError, DamagedData
 from canonry.layout import Layout
 from canonry.records import Document
 from flows.checks.cutting import Cut
@@ -86,7 +86,15 @@ Check = Callable[[Examination], Iterator[Finding]]
 
 
 def reason(error: Exception) -> str:
-    """What an error says, in one short line."""
+    """What an error says, in one short line, without the path and what to do."""
+    return told(error, "")[0]
+
+
+def told(error: Exception, otherwise: str) -> tuple[str, str]:
+    """(what an error says, what it says to do, or else `otherwise`)."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    line = " ".join(str(text).split())
-    return line[:160] or type(error).__name__
+    line, do = " ".join(str(text).split()), otherwise
+    if isinstance(error, DamagedData):  # path: what; what to do
+        what, _, told_to = line.partition("; ")
+        line, do = what.partition(": ")[2] or what, told_to or otherwise
+    return line[:160] or type(error).__name__, do

@@ -15,6 +15,7 @@ def check(look: Examination) -> Iterator[Finding]:
     for folder in sorted((look.at.index / "as-of").glob("*")):
         if ".making-" in folder.name or not folder.is_dir():
             continue
+        counted, dead = look.checked.copy(), look.dead_vectors  # of the live index alone
         past = Layout(look.at.root, look.at.campaign, folder.name)
         try:
             wrong = next((found.what for found in lexical.check_store(look, past)), "")
@@ -23,6 +24,7 @@ def check(look: Examination) -> Iterator[Finding]:
             raise
         except BROKEN as error:
             wrong = f"cannot be read ({reason(error)})"
+        look.checked, look.dead_vectors = counted, dead
         look.checked["past_indexes"] += 1
         if wrong:
             do = "`canonry doctor --fix` removes it; a question about that time makes it again"
