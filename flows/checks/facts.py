@@ -119,13 +119,24 @@ def _successors(db: sqlite3.Connection) -> Iterator[Finding]:
 
 
 def _corrections(db: sqlite3.Connection) -> Iterator[Finding]:
-    rows = db.execute(
-        "SELECT k.source_id, k.of_source_id FROM cat.correction k WHERE k.of_text_hash <> '' AND NOT EXISTS (SELECT 1 "
-        "FROM cat.knowledge_source_version v JOIN knowledge_chunk c USING (version_id) "
-        "WHERE v.source_id = k.of_source_id AND v.valid_to IS NULL AND c.body_hash = k.of_text_hash) ORDER BY 1, 2"
+    """Corrections of which one passage, the new one or the old, is not in the live version of its source any more."""
+    held = (
+        "EXISTS (SELECT 1 FROM cat.knowledge_source_version v JOIN knowledge_chunk c USING (version_id) "
+        "WHERE v.source_id = {source} AND v.valid_to IS NULL AND c.body_hash = {body})"
     )
-    for source_id, of in rows:
+    corrects = held.format(source="k.source_id", body="k.body_hash")
+    corrected = held.format(source="k.of_source_id", body="k.of_body_hash")
+    rows = db.execute(
+        f"SELECT k.source_id, k.of_source_id, {corrects} FROM cat.correction k "
+        f"WHERE NOT {corrects} OR NOT {corrected} ORDER BY 1, 2"
+    )
+    for source_id, of, is_there in rows:
+        lost = (
+            f"a passage of {of} that its live version does not have"
+            if is_there
+            else f"{of} with a passage that is gone"
+        )
         yield Finding(
-            "correction-of-nothing", f"corrects a passage of {of} that its live version does not have", source_id,
-            "look whether the new text is right already; then delete the correction, or make it anew", ADVICE,
+            "correction-of-nothing", f"corrects {lost}", source_id,
+            "look whether the text is right now; then take the correction back, or make it anew", ADVICE,
         )  # fmt: skip

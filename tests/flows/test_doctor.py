@@ -12,6 +12,7 @@ from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.locking import writing
 from flows.checks.findings import Finding
+from flows.checks.passages import opened
 from flows.doctor import diagnose, repair
 from flows.pipeline import InProcess, loaded, run_plan
 from flows.plan import make_plan
@@ -207,8 +208,16 @@ def test_successors_and_corrections_that_lead_nowhere_are_named(workshop: Worksh
     assert [found.where for found in advice(at, "successor-missing")] == [a, b]
     sql(at, f"UPDATE knowledge_source SET enabled = 0 WHERE source_id = '{d}'")
     assert [found.where for found in advice(at, "successor-missing")] == [a, b, c]
-    sql(at, f"INSERT INTO correction VALUES ('{a}', '{b}', 'no such hash'), ('{c}', '{b}', '')")
-    assert [found.where for found in advice(at, "correction-of-nothing")] == [a]
+    with opened(at) as db:
+        versions = "knowledge_chunk JOIN cat.knowledge_source_version v USING (version_id)"
+        hashes = dict(db.execute(f"SELECT v.source_id, body_hash FROM {versions}"))
+    for source, body, of, of_body in (
+        (a, hashes[a], b, "gone"),
+        (b, "gone", c, hashes[c]),
+        (c, hashes[c], d, hashes[d]),
+    ):
+        sql(at, f"INSERT INTO correction VALUES ('{source}', '{body}', '{of}', '{of_body}', '2026')")
+    assert [found.where for found in advice(at, "correction-of-nothing")] == [a, b]
 
 
 # leftovers, which a repair removes
