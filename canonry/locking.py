@@ -29,6 +29,16 @@ def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
 
 
 @contextmanager
+def undisturbed(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Keep writers out and change nothing, for who looks at everything. A folder that cannot be written has no writers."""
+    if not os.access(at.lock.parent, os.W_OK):
+        yield
+        return
+    with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
+        yield
+
+
+@contextmanager
 def holding(path: Path, what: str, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock file `path` of something that has one writer; Busy, with the holder's name, after `wait_s`."""
     from filelock import FileLock, Timeout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
@@ -19,8 +20,9 @@ from flows.plan import read_index
 from flows.workers import WORKERS, spread
 from stages import chunk, index_lexical, validate
 from stages.copy import copy_text
-from stages.hash import hash_file
+from stages.hash import hash_file, holds
 from stages.select import Selected
+from stages.validate import Validated
 
 BATCH_BYTES = 8_000_000
 BATCH_FILES = 512
@@ -61,6 +63,13 @@ class BatchWriter:
             raise
         finally:
             self._forget_unused([draft.document for draft, _ in drafts])
+
+    def mend(self, valid: Validated, content_hash: str) -> None:
+        """Store an unchanged file's text, of that hash, again where what was stored of it is missing or changed."""
+        stored = self._at.file(content_hash, chunk.EXTENSIONS[valid.kind])
+        if not holds(stored, content_hash) and hashlib.sha256(valid.data).hexdigest() == content_hash:
+            hash_file(copy_text(valid.data, self._at.files), valid.kind)
+            sync_folder(self._at.files)
 
     def _forget_unused(self, documents: Sequence[Document]) -> None:
         """Remove the stored files of this batch that no version came to hold."""

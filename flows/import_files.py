@@ -132,6 +132,8 @@ class _Import:
         path = str(selected.path.resolve())
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
+            if known[0] in self._known:
+                self._writer.mend(valid, self._known[known[0]].content_hash)
             self._here_already(selected, valid, known[0], "unchanged")
             return None
         hashes = Hashes(valid.original_hash, hashlib.sha256(valid.data).hexdigest(), holdings.normal_hash(valid.data))

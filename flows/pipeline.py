@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -277,10 +278,11 @@ def indexed_texts(at: Layout) -> set[str]:
 def batched(documents: Sequence[Document], at: Layout) -> list[list[Document]]:
     """Documents in batches of a bounded number and size, in order."""
     batches: list[list[Document]] = []
-    size = BATCH_BYTES
+    size = 0
     for document in documents:
-        bytes_ = at.file(document.content_hash, chunk.EXTENSIONS[document.kind]).stat().st_size
-        if size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
+        stored = at.file(document.content_hash, chunk.EXTENSIONS[document.kind])
+        bytes_ = stored.stat().st_size if stored.exists() else 0  # the step that cuts it says that it is missing
+        if not batches or size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
             batches.append([])
             size = 0
         batches[-1].append(document)
@@ -305,7 +307,7 @@ def write_manifest(at: Layout, plan: Plan) -> None:
         "chunker": chunk.VERSION, "token_counter": tokens.COUNTER, "settings": plan.settings.as_text(),
         "embedder": {"spec": meta.get("vector_spec"), "fingerprint": meta.get("vector_fingerprint")} if generation else None,
         "counts": {"documents": documents, "chunks": int(meta.get("rows", 0)), "vectors_missing": int(meta.get("vectors_missing", 0))},
-        "bytes": {path.name: path.stat().st_size for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()},
+        "sha256": _checksums(at, generation),
     }  # fmt: skip
     with files.whole_file(at.manifest) as temporary:
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -315,6 +317,21 @@ class Timed(Protocol):
     """A report with the seconds that each step took."""
 
     seconds: dict[str, float]
+
+
+def _checksums(at: Layout, generation: str) -> dict[str, str]:
+    """SHA-256 of the two files of a generation, by name; taken over from the manifest that has them already."""
+    paths = [path for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()]
+    try:
+        known = json.loads(at.manifest.read_text(encoding="utf-8"))["sha256"]
+        return {path.name: str(known[path.name]) for path in paths}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {path.name: _checksum(path) for path in paths}
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class timed:  # noqa: N801 - reads as a verb

@@ -14,6 +14,7 @@ def add_commands(commands: Any) -> None:
     _add_campaign(commands)
     _add_export(commands)
     _add_restore(commands)
+    _add_health(commands)
 
 
 def _add_demo(commands: Any) -> None:
@@ -98,4 +99,27 @@ def _add_restore(commands: Any) -> None:
         default=limits.members,
         metavar="N",
         help=f"take at most so many files (default: {limits.members:,})",
+    )
+
+
+def _add_health(commands: Any) -> None:
+    command(
+        commands, "verify", lazily("health", "verify"), "check every stored byte, chunk, row and vector of a campaign",
+        "Hash every version anew and hold chunks, index and vectors against it. Nothing is changed; questions go on\n"
+        "meanwhile, writers wait. Each finding is one line with a code. Exit code 1 with findings, 0 without.",
+    )  # fmt: skip
+    doctor = command(
+        commands, "doctor", lazily("health", "doctor"), "say what is wrong with a campaign or could be better, and mend it",
+        "Everything that verify finds, and advice: what is stale or of no use, tiny chunks, text in a wrong encoding, equal\n"
+        "and nearly equal sources, statements without effect, and secrets that public passages tell.\n"
+        "A tool for the campaign's owner: it says where secrets stand. Never show its output to a player or a program\n"
+        "that plays one. Exit code 1 with findings, problems and advice alike, 0 without.",
+    )  # fmt: skip
+    doctor.add_argument(
+        "--fix",
+        action="store_true",
+        help="make derived files anew or remove them; sources and what is said of them stay",
+    )
+    doctor.add_argument(
+        "--show-text", action="store_true", help="quote the secret sentence or name, not just the place where it stands"
     )

@@ -25,7 +25,7 @@ RUNNABLE = {names: parser for names, parser in ALL.items() if parser.get_default
 DESIGNED = """
     demo|campaign create|campaign list|campaign show|campaign delete|import|reindex|status|source list|source show|source text|source chunks|
     source edit|source enable|source disable|source delete|source history|query|
-    why|pack|history list|history show|correct|conflicts|export|restore
+    why|pack|history list|history show|correct|conflicts|export|restore|verify|doctor
 """.replace("\n", "").split("|")
 
 
@@ -63,8 +63,8 @@ def test_every_command_has_the_global_options(names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("names", RUNNABLE, ids=" ".join)
 def test_every_command_leads_to_a_function_that_is_there(names: tuple[str, ...]) -> None:
     run = RUNNABLE[names].get_default("run")
-    bound = dict(zip(run.__code__.co_freevars, (cell.cell_contents for cell in run.__closure__), strict=True))
-    assert callable(getattr(import_module(f"canonry.cli.{bound['module']}"), bound["function"]))
+    named = dict(zip(run.__code__.co_freevars, (cell.cell_contents for cell in run.__closure__), strict=True))
+    assert callable(getattr(import_module(f"canonry.cli.{named['module']}"), named["function"]))
 
 
 @pytest.mark.parametrize(
