@@ -165,7 +165,10 @@ def carry_vectors(
 
 
 def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
-    """Embed the texts that this embedder has not seen, then lay out a generation."""
+    """Embed the texts that this embedder has not seen, then lay out a generation.
+
+    Where another embedder's vectors are in use, they stay in use until those of this one are complete.
+    """
     embedder = loaded(plan.settings.embedder)
     folder = at.embeddings(embedder.fingerprint)
     with timed(report, "embed"):
@@ -183,11 +186,27 @@ def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, 
         if unknown:
             embed.note_unembedded(unknown, folder, embedder)
         embed.merge_parts(folder, embedder)
+    if report.degraded and (in_use := spec_in_use(at, embedder.fingerprint)):
+        report.degraded += (
+            f"; questions are asked of the vectors of {in_use} until those of {embedder.spec} are complete"
+        )
+        return
     with timed(report, "index vectors"):
         made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
         report.lexical_only_texts = made.lexical_only
         index_vectors.remove_other_generations(at.index, made.generation)
+
+
+def spec_in_use(at: Layout, other_than: str) -> str | None:
+    """The embedder whose vectors questions are asked of, unless it has that fingerprint or its vectors are gone."""
+    db = database.open_reader(at.lexical)
+    try:
+        generation, spec = lexical.meta(db, "generation"), lexical.meta(db, "vector_spec")
+        same = lexical.meta(db, "vector_fingerprint") == other_than
+    finally:
+        db.close()
+    return spec if generation and not same and at.scan(generation).exists() else None
 
 
 def embed_block(
