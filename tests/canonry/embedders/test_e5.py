@@ -45,7 +45,7 @@ def test_an_answer_is_nearer_than_an_unrelated_sentence_within_and_across_langua
 ) -> None:
     near, far = e5.embed_documents(LANGUAGES[told][1:]) @ e5.embed_query(LANGUAGES[asked][0])
     assert near > far + 0.02
-    assert near > e5.minimum_cosine or asked != told
+    assert near > e5.minimum_cosine
 
 
 @needs_package

