@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 
 from canonry import embedders
+from canonry.catalog import now
 from canonry.embedders import register
 from canonry.errors import EmbedderError, NotFound, UsageError
 from canonry.layout import Layout
@@ -150,6 +151,27 @@ def test_without_old_vectors_a_part_of_the_new_ones_is_better_than_none(
     workshop.bring(at, *(workshop.write(f"{name}.md", f"An old {name}.\n") for name in ("lamp", "gate")))
     assert sets(at)[new.spec].live
     assert len(workshop.ask(at).retrieve("old", mode="semantic").results) == 1
+
+
+def test_an_earlier_time_is_asked_of_the_vectors_that_today_is_asked_of(
+    workshop: Workshop, at: Layout, old: WordBag, new: Flaky
+) -> None:
+    then = now()
+    workshop.bring(at, workshop.write("lamp.md", "# The lamp\n\nA new lamp stands by the harbour.\n"))
+
+    def asked() -> tuple[int, str]:
+        answer = workshop.ask(at).retrieve("old lamp", mode="semantic", as_of=then)
+        return len(answer.results), str(answer.degraded)
+
+    before = asked()[0]
+    switch(at, new.spec)
+    reindex(at)
+    assert asked()[0] == before
+    assert f"vectors of {old.spec}" in asked()[1]
+    new.answers = 100
+    reindex(at)
+    assert asked()[0] >= before - 1  # the old version of one source has no new vector
+    assert f"vectors of {old.spec}" not in asked()[1]
 
 
 # removal
