@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from canonry import lexical, ranking
 from canonry.config import Settings
-from canonry.errors import EmbedderError
+from canonry.errors import CanonryError, EmbedderError
 from canonry.lexical import Ranges
 from canonry.ranking import Leg
 
@@ -90,7 +90,12 @@ class Meaning:
         if spec not in self.embedders:
             from canonry.embedders import load
 
-            embedder = load(spec)
+            try:
+                embedder = load(spec)
+            except EmbedderError:
+                raise
+            except CanonryError as error:  # a model that is gone or damaged: its vectors are of no use
+                raise EmbedderError(f"the vectors were made by {spec}, which cannot be asked: {error}") from error
             if embedder is None:
                 raise EmbedderError(f"there is no embedder behind {spec!r}")
             self.embedders[spec] = embedder

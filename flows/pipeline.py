@@ -171,12 +171,20 @@ def carry_vectors(
 
 
 def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
-    """Embed the texts that this embedder has not seen, then lay out a generation."""
+    """Embed the texts that this embedder has not seen, then lay out a generation.
+
+    Where another embedder's vectors are in use, they stay in use until those of this one are complete.
+    """
     embedder = loaded(plan.settings.embedder)
     with timed(report, "embed"):
         parts = sorted(set(housekeeping.read_parts(at).values()))
         embed_unseen(at, plan, indexed_texts(at), parts, runner, progress, report)
         embed.merge_parts(at.embeddings(embedder.fingerprint), embedder)
+    if report.degraded and (in_use := spec_in_use(at, embedder.fingerprint)):
+        report.degraded += (
+            f"; questions are asked of the vectors of {in_use} until those of {embedder.spec} are complete"
+        )
+        return
     with timed(report, "index vectors"):
         made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
@@ -221,6 +229,17 @@ def keep_past(at: Layout, plan: Plan, runner: Runner, progress: Progress, *, wit
         from flows.as_of import forget_past
 
         forget_past(at)  # made without these vectors
+
+
+def spec_in_use(at: Layout, other_than: str) -> str | None:
+    """The embedder whose vectors questions are asked of, unless it has that fingerprint or its vectors are gone."""
+    db = database.open_reader(at.lexical)
+    try:
+        generation, spec = lexical.meta(db, "generation"), lexical.meta(db, "vector_spec")
+        same = lexical.meta(db, "vector_fingerprint") == other_than
+    finally:
+        db.close()
+    return spec if generation and not same and at.scan(generation).exists() else None
 
 
 def embed_block(

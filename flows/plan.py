@@ -86,6 +86,15 @@ def _count(db: sqlite3.Connection, after: int) -> int:
     return int(db.execute("SELECT count(*) FROM knowledge_chunk WHERE row > ?", (after,)).fetchone()[0])
 
 
+def campaign_settings(at: Layout) -> Settings:
+    """What the campaign is set to."""
+    catalog = Catalog.open(at.catalog)
+    try:
+        return Settings.parse(catalog.settings())
+    finally:
+        catalog.close()
+
+
 def live_documents(catalog: Catalog, settings: Settings, as_of: str | None = None) -> tuple[Document, ...]:
     """Every version that is live, or was at an instant, as the chunk stage needs it, in the order of the campaign."""
     return _documents(catalog.live_versions(as_of), settings)

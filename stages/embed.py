@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -161,9 +161,14 @@ def _parts(folder: Path, fingerprint: str) -> Iterator[tuple[Path, set[str]]]:
         except DamagedData:
             part.unlink()
             continue
-        wordless = origin.get("wordless", [])
-        if origin.get("embedder") == fingerprint and isinstance(wordless, list):
-            yield part, set(wordless)
+        if origin.get("embedder") == fingerprint:
+            yield part, wordless_of(origin)
+
+
+def wordless_of(origin: Mapping[str, object]) -> set[str]:
+    """Hashes of the texts that a part's footer says are not meant to have a vector."""
+    wordless = origin.get("wordless", [])
+    return set(wordless) if isinstance(wordless, list) else set()
 
 
 def check_part(file: BinaryIO, fingerprint: str, dimensions: int) -> str | None:

@@ -20,6 +20,15 @@ from stages.select import select_files
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the tests' own, for their subprocesses too."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("CANONRY_CACHE", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def fixtures() -> Path:
     """The folder of the small corpora that we wrote."""

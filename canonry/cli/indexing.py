@@ -196,23 +196,28 @@ def file_json(file: Imported) -> dict[str, object]:
 
 
 def reindex(given: argparse.Namespace) -> int:
-    from flows.plan import make_plan
-
     at = chosen(given)
     Catalog.open(at.catalog).close()
     if given.embedder:
         fingerprint_of(given.embedder)
-        _set_embedder(at, given.embedder)
-    if make_plan(at, full=given.full).is_empty:
+        set_embedder(at, given.embedder)
+    return bring_up_to_date(given, at, full=given.full, in_process=given.in_process)
+
+
+def bring_up_to_date(given: argparse.Namespace, at: Layout, *, full: bool = False, in_process: bool) -> int:
+    """Carry out what is stale, if anything is, and say what was done."""
+    from flows.plan import make_plan
+
+    if make_plan(at, full=full).is_empty:
         return _finish_reindex(given, None)
     with writing(at), plain_failures(at):
-        plan = make_plan(at, full=given.full)
+        plan = make_plan(at, full=full)
         if plan.is_empty:
             return _finish_reindex(given, None)
         if not given.json:
             for reason in plan.reasons:
                 note(given, f"stale: {reason}")
-        return _finish_reindex(given, _run(given, at, plan))
+        return _finish_reindex(given, _run(given, at, plan, in_process=in_process))
 
 
 @contextmanager
@@ -222,7 +227,8 @@ def plain_failures(at: Layout) -> Iterator[None]:
         yield
 
 
-def _set_embedder(at: Layout, spec: str) -> None:
+def set_embedder(at: Layout, spec: str) -> bool:
+    """Set the campaign's embedder; whether that changed anything."""
     catalog = Catalog.open(at.catalog)
     current = Settings.parse(catalog.settings()).embedder
     catalog.close()
@@ -231,12 +237,13 @@ def _set_embedder(at: Layout, spec: str) -> None:
             catalog = Catalog.open(at.catalog, write=True)
             catalog.set_settings({"embedder": spec})
             catalog.close()
+    return current != spec
 
 
-def _run(given: argparse.Namespace, at: Layout, plan: Plan) -> Report:
+def _run(given: argparse.Namespace, at: Layout, plan: Plan, *, in_process: bool) -> Report:
     bar = Bar(given)
     try:
-        if given.in_process:
+        if in_process:
             from flows.pipeline import InProcess, run_plan
 
             return run_plan(at, plan, InProcess(), bar)
@@ -255,10 +262,11 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
         if not given.quiet:
             print("Everything is up to date.")
     elif not given.quiet:
-        print(
-            f"Indexed: {plural(report.chunked_documents, 'document')} cut into {plural(report.chunks, 'chunk')}; "
-            f"{report.rows_added:,} rows added, {report.rows_removed:,} removed, {report.rows:,} in all."
-        )
+        if report.chunked_documents or report.rows_added or report.rows_removed:
+            print(
+                f"Indexed: {plural(report.chunked_documents, 'document')} cut into {plural(report.chunks, 'chunk')}; "
+                f"{report.rows_added:,} rows added, {report.rows_removed:,} removed, {report.rows:,} in all."
+            )
         print_vectors(report)
         print(dim("Seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in report.seconds.items())))
     if report is None:

@@ -1,7 +1,7 @@
 """Embedders: a text becomes a vector of unit length, on this machine, offline.
 
-`load("minilm")` gives the default, `load("static")` a quick table, `load("none")` nothing. Importing this package, and
-`fingerprint_of`, load no model and none of the libraries that run one.
+`load("minilm")` gives the default, `load("static")` a quick table, `load("e5")` a model of a hundred languages,
+`load("none")` nothing. Importing this package, and `fingerprint_of`, load no model and none of the libraries that run one.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ def _construct(spec: str) -> Embedder:
         from canonry.embedders.static import Static
 
         return Static()
+    if spec == "e5":
+        from canonry.embedders.e5 import E5
+
+        return E5()
     from canonry.embedders.minilm import MiniLM
 
     return MiniLM()

@@ -47,7 +47,7 @@ def _add_campaign(commands: Any) -> None:
     show.add_argument("id")
     settings = command(
         group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
-        "Show or change settings. Keys: embedder (minilm, static, none), mode (of a query that names none),\n"
+        "Show or change settings. Keys: embedder (minilm, static, e5, none), mode (of a query that names none),\n"
         "max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens),\n"
         "fusion.method (rrf, convex), fusion.k, fusion.weight, fusion.alpha, fusion.entity.", campaign=False,
     )  # fmt: skip

@@ -14,6 +14,7 @@ def add_commands(commands: Any) -> None:
     _add_refresh(commands)
     _add_reindex(commands)
     _add_status(commands)
+    _add_embed(commands)
 
 
 def _add_import(commands: Any) -> None:
@@ -71,9 +72,38 @@ def _add_reindex(commands: Any) -> None:
         default="process",
         help="how tasks run side by side (default: process)",
     )
-    parser.add_argument("--embedder", metavar="SPEC", help="set the campaign's embedder first: minilm, static or none")
+    parser.add_argument(
+        "--embedder", metavar="SPEC", help="set the campaign's embedder first: minilm, static, e5 or none"
+    )
     parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
 
 
 def _add_status(commands: Any) -> None:
     command(commands, "status", lazily("indexing", "status"), "show what is stale and why, and the state of the index")
+
+
+def _add_embed(commands: Any) -> None:
+    group = commands.add_parser("embed", help="see, choose and test the model behind search by meaning").add_subparsers(
+        metavar="ACTION", required=True
+    )
+    command(group, "status", lazily("embedding", "status"), "show the campaign's embedder and the vectors on disk")
+    use = command(
+        group, "use", lazily("embedding", "use"), "set the campaign's embedder and make its vectors",
+        "Set the campaign's embedder and make its vectors beside those that are there. Until they are complete, questions\n"
+        "are asked of the old ones. It may be stopped at any time: the next run goes on with what is missing.",
+    )  # fmt: skip
+    use.add_argument("spec", metavar="SPEC", help="minilm, static, e5 or none")
+    use.add_argument("--later", action="store_true", help="leave the vectors to the next import or reindex")
+    purge = command(
+        group, "purge", lazily("embedding", "purge"), "remove the vectors of an embedder that is not in use",
+        "Remove the vectors of an embedder that is not in use. They can be made again.",
+    )  # fmt: skip
+    purge.add_argument("spec", metavar="SPEC", help="the embedder, or the fingerprint of one set of its vectors")
+    purge.add_argument("--yes", action="store_true", help="do not ask")
+    test = command(
+        group, "test", lazily("embedding", "test"), "try an embedder: does it answer, how quickly, is it sound",
+        "Ask an embedder for a few vectors: does it answer, of how many dimensions, how quickly, and is a paraphrase nearer\n"
+        "to a question than an unrelated sentence (in English, and in Chinese where the model knows the script)?",
+        campaign=False,
+    )  # fmt: skip
+    test.add_argument("spec", metavar="SPEC", help="minilm, static or e5")
