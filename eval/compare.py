@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
+from contextlib import closing
 
+from canonry import database
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog
 from canonry.layout import Layout
-from eval.judge import Place, locate
+from canonry.retrieval import Asked
+from eval.judge import Place, SourceText, Stretch, locate
 from eval.metrics import Figures, Result, measure
 from eval.questions import Question, QuestionSet
 
@@ -24,12 +28,26 @@ def compare_modes(at: Layout, questions: QuestionSet, modes: Sequence[str]) -> d
 def located(at: Layout, questions: QuestionSet) -> dict[str, list[Place]]:
     """The judged places of a set in a campaign's live versions."""
     catalog = Catalog.open(at.catalog)
+    stretches = _stretches(at)
     sources = {}
     for source in catalog.sources():
         path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
-        sources[source.original_filename] = (source.source_id, path.read_bytes())
+        sources[source.original_filename] = SourceText(
+            source.source_id, path.read_bytes(), tuple(stretches.get(source.version_id, ()))
+        )
     catalog.close()
     return locate(questions.judgements, sources)
+
+
+def _stretches(at: Layout) -> dict[str, list[Stretch]]:
+    """Version id -> what stands under its headings, in the order of the file."""
+    with closing(database.open_reader(at.lexical)) as db:
+        found: dict[str, list[Stretch]] = {}
+        for version_id, path, start, end in db.execute(
+            "SELECT version_id, heading_path, start_byte, end_byte FROM knowledge_chunk ORDER BY version_id, start_byte"
+        ):
+            found.setdefault(version_id, []).append(Stretch(tuple(json.loads(path)), start, end))
+        return found
 
 
 def ask_all(at: Layout, questions: Sequence[Question], mode: str) -> list[Result]:
@@ -40,8 +58,7 @@ def ask_all(at: Layout, questions: Sequence[Question], mode: str) -> list[Result
             campaign.retrieve(questions[0].text, mode=mode)
         for question in questions:
             start = time.perf_counter()
-            answer = campaign.retrieve(
-                question.text, mode=mode, role=question.role, spoiler_level=question.spoiler_level, limit=LIMIT
-            )
+            options: Asked = {**question.asked, "mode": mode, "limit": LIMIT}
+            answer = campaign.retrieve(question.text, **options)
             results.append(Result(question.query_id, answer.results, (time.perf_counter() - start) * 1000))
     return results
