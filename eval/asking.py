@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -10,25 +11,40 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
+from canonry import database
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog
 from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.pack import build_pack
 from canonry.retrieval import Asked, Passage, Request, make_request
-from eval.judge import Place, locate
+from eval.judge import Place, SourceText, Stretch, locate
 from eval.metrics import Result
 from eval.questions import Question, QuestionSet
 
 
 def located(at: Layout, questions: QuestionSet) -> dict[str, list[Place]]:
     """The judged places of a set in a campaign's live versions; UsageError names one that is not there."""
+    stretches = _stretches(at)
+    sources = {}
     with closing(Catalog.open(at.catalog)) as catalog:
-        sources = {}
         for source in catalog.sources():
             path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
-            sources[source.original_filename] = (source.source_id, path.read_bytes())
+            sources[source.original_filename] = SourceText(
+                source.source_id, path.read_bytes(), tuple(stretches.get(source.version_id, ()))
+            )
     return locate(questions.judgements, sources)
+
+
+def _stretches(at: Layout) -> dict[str, list[Stretch]]:
+    """Version id -> what stands under its headings, in the order of the file."""
+    with closing(database.open_reader(at.lexical)) as db:
+        found: dict[str, list[Stretch]] = {}
+        for version_id, path, start, end in db.execute(
+            "SELECT version_id, heading_path, start_byte, end_byte FROM knowledge_chunk ORDER BY version_id, start_byte"
+        ):
+            found.setdefault(version_id, []).append(Stretch(tuple(json.loads(path)), start, end))
+        return found
 
 
 def ask_all(

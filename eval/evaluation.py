@@ -21,7 +21,7 @@ from canonry.tokens import COUNTER
 from eval.asking import ask_all, ask_cold, located
 from eval.judge import Place, covered
 from eval.metrics import KS, Result, Values, forbidden, leaks, names, per_question, wanted
-from eval.questions import QuestionSet
+from eval.questions import UNANSWERABLE, QuestionSet
 from eval.significance import Comparison, compare
 
 CONTRACT = "canonry/evaluation/1"
@@ -122,6 +122,7 @@ def counts(questions: QuestionSet, places: Mapping[str, Sequence[Place]]) -> dic
         "judged": len(questions.questions) - len(without),
         "without_answer": len(without),
         "excluded": without,
+        "gaps": list(questions.gaps),
     }
 
 
@@ -134,7 +135,8 @@ def evidence(at: Layout, questions: QuestionSet) -> dict[str, str]:
 
     with closing(Catalog.open(at.catalog)) as catalog:
         settings = Settings.parse(catalog.settings())
-    asked = json.dumps(asdict(questions), sort_keys=True)
+    judged = [asdict(one) | {"where": ""} for one in questions.judgements]
+    asked = json.dumps([[asdict(one) for one in questions.questions], judged], sort_keys=True)
     return {"questions": hashlib.sha256(asked.encode()).hexdigest()[:16], **earned_by(settings)}
 
 
@@ -148,8 +150,7 @@ def _figures(
     ks: Sequence[int],
 ) -> ModeFigures:
     times = sorted(result.milliseconds for result in results) or [0.0]
-    hopeless = [result for result in results if not wanted(places.get(result.query_id, ()))]
-    unanswerable = [result for result in hopeless if not places.get(result.query_id)]
+    unanswerable = [result for result in results if kinds[result.query_id] == UNANSWERABLE]
     groups: dict[str, list[Values]] = {}
     for query_id, row in values.items():
         groups.setdefault(kinds[query_id], []).append(row)
@@ -181,7 +182,7 @@ def _means(rows: Sequence[Values], ks: Sequence[int]) -> Values:
 def _pack_leaks(result: Result, places: Sequence[Place]) -> list[str]:
     """Forbidden places that a pack holds: a passage that covers one, or its words anywhere in the rendered text."""
     text = " ".join(result.pack_text.replace("\n> ", " ").split())
-    shown = [place.place_id for place in forbidden(places) if " ".join(place.quote.split()) in text]
+    shown = [place.place_id for place in forbidden(places) if " ".join(place.text.split()) in text]
     held = [place.place_id for passage in result.pack for place in covered(passage, forbidden(places))]
     return list(dict.fromkeys([*held, *shown]))
 

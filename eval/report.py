@@ -145,7 +145,9 @@ def failures(found: Evaluation, questions: QuestionSet, mode: str) -> list[dict[
     quotes: dict[str, list[str]] = {}
     for judgement in questions.judgements:
         if judgement.relevance > 0:
-            quotes.setdefault(judgement.query_id, []).append(judgement.quote)
+            quotes.setdefault(judgement.query_id, []).append(
+                judgement.quote or f"{judgement.source}: {' > '.join(judgement.heading)}"
+            )
     missed = []
     for question in questions.questions:
         row = found.modes[mode].questions[question.query_id]

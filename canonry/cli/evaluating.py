@@ -107,6 +107,8 @@ def _print(given: argparse.Namespace, outcome: Outcome) -> None:
     print(
         f"{counts['judged']} questions have a place to find; {counts['without_answer']} have none and are left out of the means."
     )
+    for gap in counts["gaps"]:
+        note(given, gap)
     for mode, rows in found.comparisons.items():
         for row in rows:
             if row.measure == "nDCG@10" and (row.kind == "all" or row.is_better or row.is_worse):

@@ -61,7 +61,7 @@ def found(at: Layout, questions: QuestionSet) -> Evaluation:
 
 def test_an_evaluation_counts_what_it_leaves_out_and_what_deserved_nothing(found: Evaluation) -> None:
     assert found.counts == {
-        "questions": 4, "judgements": 3, "judged": 2, "without_answer": 2, "excluded": ["q3", "q4"],
+        "questions": 4, "judgements": 3, "judged": 2, "without_answer": 2, "excluded": ["q3", "q4"], "gaps": [],
     }  # fmt: skip
     figures = found.modes["lexical"]
     assert (figures.unanswerable, figures.empty, figures.leaks, figures.pack_leaks) == (1, 1, 0, 0)
