@@ -185,7 +185,7 @@ def test_a_restored_campaign_goes_on_as_any_other(workshop: Workshop, vell: Layo
     there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere").at
     report = workshop.bring(there, workshop.root / "lore")
     assert {file.outcome for file in report.imported} == {"unchanged"}
-    report = workshop.bring(there, workshop.write("lamp.txt", "A lamp of gold.\n"))
+    report = workshop.bring(there, workshop.write("law.md", LAW + "\nA lamp of gold.\n"))
     assert [file.outcome for file in report.imported] == ["updated"]
     export_campaign(there, tmp_path / "again.zip")
 
