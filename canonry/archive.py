@@ -2,6 +2,7 @@
 
     catalog.jsonl                       every row of the catalog (`canonry.dump`)
     files/<sha256>.<md|txt>             every stored version
+    proposed/<sha256>.<md|txt>          every text that waits as a proposal
     vectors/<fingerprint>/<part>.parquet    knowledge_embedding, where it was asked for
     manifest.json                       what the export is of, and name, size and SHA-256 of every other member
 
@@ -22,9 +23,11 @@ CONTRACT = "canonry/export/1"
 MANIFEST = "manifest.json"
 CATALOG = "catalog.jsonl"
 FILES = "files/"
+PROPOSED = "proposed/"
+STORED = (FILES, PROPOSED)
 VECTORS = "vectors/"
 MEMBER_NAME = re.compile(
-    r"manifest\.json|catalog\.jsonl|files/[0-9a-f]{64}\.(md|txt)|vectors/\w[\w.+@~=-]{0,119}/[\w-]{1,100}\.parquet",
+    r"manifest\.json|catalog\.jsonl|(files|proposed)/[0-9a-f]{64}\.(md|txt)|vectors/\w[\w.+@~=-]{0,119}/[\w-]{1,100}\.parquet",
     re.ASCII,
 )
 BLOCK_BYTES = 1 << 20  # read, hashed and written at a time

@@ -23,6 +23,7 @@ from canonry.catalog import Catalog, now
 from canonry.errors import DamagedData, UsageError
 from canonry.files import sweep_beside, whole_file
 from canonry.layout import EXTENSIONS, Layout
+from canonry.proposals import held_texts
 
 _TRIES = 5
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: equal campaigns give equal archives
@@ -72,7 +73,7 @@ def export_campaign(
                 return Exported(manifest, file.stat().st_size)
             except FileNotFoundError as error:
                 missing = Path(error.filename)
-                if sequence == before and missing.parent == at.files:
+                if sequence == before and missing.parent in (at.files, at.proposed):
                     break
                 before = sequence
     raise DamagedData(
@@ -108,7 +109,7 @@ class _Writer:
             self._add(file, archive.CATALOG, lambda: dump.dump_rows(self._catalog))
             for path, expected in stored:
                 self._progress("export", len(self._members), total)
-                member = self._add(file, f"{archive.FILES}{path.name}", partial(_blocks, path), path.stat().st_size)
+                member = self._add(file, f"{path.parent.name}/{path.name}", partial(_blocks, path), path.stat().st_size)
                 if member.sha256 != expected:
                     raise DamagedData(
                         f"{path}: is not what was imported (SHA-256 {member.sha256[:12]}…); import the source again from its "
@@ -125,9 +126,13 @@ class _Writer:
         return manifest
 
     def _stored_files(self) -> list[tuple[Path, str]]:
-        """(file, SHA-256) of every content that a version holds, by name."""
+        """(file, SHA-256) of every content that a version or a pending proposal holds, by name."""
         rows = self._catalog.connection.execute("SELECT DISTINCT content_hash, mime_type FROM knowledge_source_version")
-        return sorted((self._at.file(content_hash, EXTENSIONS[mime]), content_hash) for content_hash, mime in rows)
+        proposed = held_texts(self._catalog.connection)
+        return [
+            *sorted((self._at.file(content_hash, EXTENSIONS[mime]), content_hash) for content_hash, mime in rows),
+            *sorted((self._at.proposed_file(text, extension), text) for text, extension, _ in proposed),
+        ]
 
     def _add(
         self, file: zipfile.ZipFile, name: str, blocks: Callable[[], Iterable[bytes]], size: int | None = None

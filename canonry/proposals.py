@@ -159,10 +159,14 @@ def decide(db: sqlite3.Connection, proposal_id: int, state: str, note: str) -> N
 
 def held_hashes(db: sqlite3.Connection) -> set[str]:
     """Contents that a pending proposal holds."""
-    rows = db.execute(
-        "SELECT json_extract(proposed, '$.text.content_hash') FROM proposal WHERE state = 'pending' AND kind = 'text'"
-    )
-    return {row[0] for row in rows}
+    return {content_hash for content_hash, _, _ in held_texts(db)}
+
+
+def held_texts(db: sqlite3.Connection) -> set[tuple[str, str, int]]:
+    """(SHA-256, extension without its dot, bytes) of every text that a pending proposal holds."""
+    rows = db.execute("SELECT json_extract(proposed, '$.text') FROM proposal WHERE state = 'pending' AND kind = 'text'")
+    texts = [ProposedText(**json.loads(text)) for (text,) in rows]
+    return {(text.content_hash, "md" if text.kind == "markdown" else "txt", text.file_size) for text in texts}
 
 
 def why_stale(proposal: Proposal, source: Source, heading_rules: str) -> str | None:

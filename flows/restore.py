@@ -24,6 +24,7 @@ from canonry.errors import UsageError
 from canonry.files import remove, room_for, sync_file, sync_folder
 from canonry.layout import EXTENSIONS, Layout, passing
 from canonry.locking import writing
+from canonry.proposals import held_texts
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import make_plan
 from stages import embed
@@ -99,7 +100,7 @@ def check_content(reader: ArchiveReader, progress: Progress = silent) -> None:
         if member is not catalog_member:
             for _ in reader.blocks(member):
                 pass
-        if member.name.startswith(archive.FILES) and member.sha256 != PurePosixPath(member.name).stem:
+        if member.name.startswith(archive.STORED) and member.sha256 != PurePosixPath(member.name).stem:
             raise reader.refuse(member.name, "has other bytes than its name says (SHA-256)")
         if member.name.startswith(archive.VECTORS):
             fingerprint = member.name.split("/")[1]
@@ -137,12 +138,17 @@ def _load(reader: ArchiveReader, member: Member, catalog: Catalog, campaign: str
 
 
 def _check_files(reader: ArchiveReader, catalog: Catalog) -> None:
-    """Every version has its file, every file its version, of the size that the catalog says."""
+    """Every version and every waiting proposal has its file, every file one of them, of the size that the catalog says."""
     versions = catalog.connection.execute(
         "SELECT DISTINCT content_hash, mime_type, file_size FROM knowledge_source_version"
     )
     wanted = {f"{archive.FILES}{content}.{EXTENSIONS[mime]}": size for content, mime, size in versions}
-    held = {member.name: member.bytes for member in reader.manifest.members if member.name.startswith(archive.FILES)}
+    try:
+        for content, extension, size in held_texts(catalog.connection):
+            wanted[f"{archive.PROPOSED}{content}.{extension}"] = size
+    except (ValueError, TypeError):
+        raise reader.refuse(archive.CATALOG, "holds a proposal that canonry does not understand") from None
+    held = {member.name: member.bytes for member in reader.manifest.members if member.name.startswith(archive.STORED)}
     for name in sorted(wanted.keys() ^ held.keys()):
         raise reader.refuse(name, "belongs to a version, and is missing" if name in wanted else "belongs to no version")
     for name, size in wanted.items():
@@ -180,7 +186,7 @@ def _write_members(reader: ArchiveReader, raw: Path, chunks: Path, progress: Pro
     """The stored files and the vectors; returns where each was written."""
     for done, member in enumerate(reader.manifest.members, 1):
         if member.name != archive.CATALOG:
-            path = (raw if member.name.startswith(archive.FILES) else chunks).joinpath(*member.name.split("/"))
+            path = (raw if member.name.startswith(archive.STORED) else chunks).joinpath(*member.name.split("/"))
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as to:
                 to.writelines(reader.blocks(member))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from canonry.history import list_records, record_pack
 from canonry.layout import Layout, list_campaigns, passing
 from canonry.locking import writing
 from canonry.pack import build_pack
+from canonry.proposals import find_all
 from canonry.secret import campaign_secret
+from flows.acceptance import accept
 from flows.pipeline import loaded
 from flows.plan import make_plan
 from flows.restore import restore
@@ -188,6 +191,20 @@ def test_a_restored_campaign_goes_on_as_any_other(workshop: Workshop, vell: Layo
     report = workshop.bring(there, workshop.write("law.md", LAW + "\nA lamp of gold.\n"))
     assert [file.outcome for file in report.imported] == ["updated"]
     export_campaign(there, tmp_path / "again.zip")
+
+
+def test_a_proposal_that_waits_can_be_accepted_elsewhere(workshop: Workshop, vell: Layout, tmp_path: Path) -> None:
+    report = workshop.bring(vell, workshop.write("lamp.txt", "A lamp of gold.\n"))
+    assert [file.outcome for file in report.imported] == ["proposed"]
+    export_campaign(vell, tmp_path / "vell.zip")
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere").at
+    with closing(Catalog.open(there.catalog)) as catalog:
+        (waiting,) = find_all(catalog.connection)
+    with writing(there):
+        accept(there, waiting.proposal_id)
+    with closing(Catalog.open(there.catalog)) as catalog:
+        live = catalog.source("A Lamp")
+    assert there.file(live.content_hash, "txt").read_text() == "A lamp of gold.\n"
 
 
 def test_an_empty_campaign_is_a_campaign(workshop: Workshop, tmp_path: Path) -> None:
