@@ -10,6 +10,7 @@ from canonry.campaign import Campaign
 from canonry.catalog import parse_instant
 from canonry.cli.asking import DEGRADED, context_of, question
 from canonry.cli.show import chosen, note, print_json, printable, table
+from canonry.context import QueryContext
 from canonry.eligibility import Scope
 from canonry.errors import UsageError
 from canonry.history import list_records, record_pack, show_record
@@ -67,12 +68,31 @@ def _scope(given: argparse.Namespace, role: str) -> Scope:
 def _build(given: argparse.Namespace, scope: Scope) -> Pack:
     given.text = question(given)  # standard input is read once
     limits = Limits(given.budget, given.budget_canon, given.budget_reference, given.budget_inspiration)
-    state = _read_state(given.state) if given.state else ""
+    state, context = _read_state(given.state) if given.state else "", context_of(given)
+    if given.save is not None:
+        state, context = _with_game(given.save, scope.role, state, context)
     with Campaign(chosen(given)) as campaign:
         return build_pack(
-            campaign, given.text, scope=scope, limits=limits, mode=given.mode, context=context_of(given), pins=given.pins,
+            campaign,
+            given.text,
+            scope=scope,
+            limits=limits,
+            mode=given.mode,
+            context=context,
+            pins=given.pins,
             state=state,
-        )  # fmt: skip
+        )
+
+
+def _with_game(save: Path, role: str, state: str, context: QueryContext) -> tuple[str, QueryContext]:
+    """The state and the context with what a running game says, as far as the role knows it."""
+    from canonry.canonlog.accepted import accepted_state
+    from canonry.canonlog.asking import context_of as context_in_game
+    from canonry.canonlog.asking import statements_of
+    from canonry.canonlog.save import read_save
+
+    accepted = accepted_state(read_save(save), role)
+    return f"{state}\n{statements_of(accepted)}", context_in_game(accepted, context)
 
 
 def _read_state(path: Path) -> str:

@@ -59,7 +59,15 @@ def _add_pack(commands: Any) -> None:
     parser.add_argument(
         "--pin", dest="pins", action="append", default=[], metavar="CHUNK", help="must be in it; repeat for more"
     )
-    parser.add_argument("--state", type=Path, metavar="FILE", help="what the prompt says already; not said again")
+    parser.add_argument(
+        "--state", type=Path, metavar="FILE", help="what the prompt says already and is so now; not said again"
+    )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="a running game of `canonry canon`: its log is the state, and around the question",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="json is the same as --json")
     parser.add_argument(
         "--diff", type=words, metavar="ROLE,ROLE",
