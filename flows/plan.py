@@ -13,9 +13,11 @@ from canonry import database
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
+from canonry.errors import DamagedData
 from canonry.layout import Layout
 from canonry.proposals import held_hashes
 from canonry.records import Document
+from canonry.semantic import Scan
 from stages import index_lexical
 from stages.chunk import document_key
 
@@ -219,6 +221,10 @@ def _vectors_reason(
         return f"vectors: made by {state.meta.get('vector_fingerprint')}, wanted {fingerprint}"
     if not at.scan(generation).exists() or not at.vectors(generation).exists():
         return "vectors: the files of the live generation are missing"
+    try:
+        Scan.open(at.scan(generation))
+    except DamagedData:
+        return "vectors: the scan file of the live generation cannot be read"
     missing = state.pending + int(state.meta.get("vectors_missing", 0))
     if missing or touched:
         return f"vectors: {missing:,} passages without one" if missing else "vectors: for the sources above"
