@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from canonry.catalog import Catalog
 from canonry.errors import Busy, DamagedData
@@ -131,10 +132,8 @@ def test_a_writer_that_has_the_lock_already_may_read_it_first(at: Layout) -> Non
         assert make_plan(at).documents
 
 
-def test_a_reader_waits_for_nobody_longer_than_a_writer_would(at: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("canonry.locking.WAIT_S", 0.1)
-    from filelock import FileLock
-
+@pytest.mark.slow
+def test_while_another_process_writes_the_upgrade_waits_and_then_says_so(at: Layout) -> None:
     with FileLock(at.lock), pytest.raises(Busy):
         Catalog.open(at.catalog).close()
     Catalog.open(at.catalog).close()
