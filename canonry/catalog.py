@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -213,11 +213,22 @@ class Catalog:
         superseded: list[str] = []
         with database.transaction(self.connection) as db:
             for draft in drafts:
-                superseded += self._add_source(db, draft, instant)
-                self._add_version(db, draft, instant, parser_version, chunking_version)
+                start = self._start_of_next(db, draft.document.source_id, instant)
+                superseded += self._add_source(db, draft, start)
+                self._add_version(db, draft, start, parser_version, chunking_version)
             also(db)
             self._advance(db)
         return superseded
+
+    def _start_of_next(self, db: sqlite3.Connection, source_id: str, instant: str) -> str:
+        """When a source's next version begins: now, or just after the latest one where the clock was put back since."""
+        (latest,) = db.execute(
+            "SELECT max(max(valid_from, ifnull(valid_to, ''))) FROM knowledge_source_version WHERE source_id = ?",
+            (source_id,),
+        ).fetchone()
+        if latest is None or instant > latest:
+            return instant
+        return (datetime.fromisoformat(latest) + timedelta(microseconds=1)).isoformat(timespec="microseconds")
 
     def _add_version(
         self, db: sqlite3.Connection, draft: Draft, instant: str, parser_version: str, chunking_version: str

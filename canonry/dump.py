@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from canonry import upgrade
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.eligibility import HIGHEST_LEVEL
