@@ -41,7 +41,7 @@ class Plan:
     sequence: int = 0
     full: bool = False  # cut every document anew, whatever the parts hold
     lost: str | None = None  # part files that were there and are not any more
-    litter: str | None = None  # stored files that no version holds
+    litter: str | None = None  # stored files that no version holds, files of earlier generations
 
     @property
     def is_empty(self) -> bool:
@@ -152,9 +152,7 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     fingerprint = fingerprint_of(settings.embedder)
     vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
     lost = _lost_reason(at, state)
-    litter = (
-        f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
-    )
+    litter = _litter_reason(len(unknown), len(earlier_generations(at, state.meta.get("generation", ""))))
     vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
     reasons = [
         reason for reason in (lost, litter, rebuild, *_document_reasons(missing, changed, gone), vectors) if reason
@@ -174,6 +172,12 @@ def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
     return unknown
 
 
+def earlier_generations(at: Layout, live: str) -> list[Path]:
+    """Files of generations of vectors that are not the live one: a run was stopped before it removed them."""
+    files = (*at.index.glob("vectors-*.duckdb*"), *at.index.glob("scan-*.bin"))
+    return [path for path in files if live and live not in path.name]
+
+
 def part_names(at: Layout) -> list[str]:
     """The part files of this campaign, relative to its chunks folder, sorted."""
     return sorted(path.relative_to(at.chunks).as_posix() for path in at.chunks.glob("**/*.parquet"))
@@ -183,6 +187,12 @@ def _lost_reason(at: Layout, state: IndexState) -> str | None:
     noted = json.loads(state.meta.get("parts", "[]"))
     lost = set(noted) - set(part_names(at)) if noted else set()
     return f"parts: {len(lost)} files of chunks or vectors are missing and will be made again" if lost else None
+
+
+def _litter_reason(unknown: int, earlier: int) -> str | None:
+    if unknown:
+        return f"storage: {unknown} stored files that no version holds, with what was made from them"
+    return f"storage: {earlier} files of earlier generations of vectors" if earlier else None
 
 
 def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None:
