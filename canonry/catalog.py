@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -90,20 +91,17 @@ class Catalog:
     @classmethod
     def create(cls, path: Path, campaign: str, settings: Mapping[str, str] | None = None) -> Catalog:
         """A new catalog, whole or not at all; the folder is made."""
-        from canonry.files import temporary_beside
+        from canonry.files import whole_file
 
-        path.parent.mkdir(parents=True, exist_ok=True)
-        making = temporary_beside(path)
-        made = cls(database.open_writer(making), making)
-        try:
-            with database.transaction(made.connection) as db:
+        with whole_file(path) as making, closing(database.open_writer(making)) as db:
+            db.execute(
+                "PRAGMA journal_mode = DELETE"
+            )  # a log of its own would be left behind, with what is not in the file yet
+            with database.transaction(db):
                 upgrade.migrate(db)
                 for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
                     db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
                 db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())
-        finally:
-            made.close()
-        making.replace(path)
         return cls(database.open_writer(path), path)
 
     @classmethod
@@ -467,8 +465,8 @@ def _bring_up_to_date(path: Path, *, locked: bool) -> None:
             pass
     except NoSpace as error:
         raise NoSpace(
-            f"{path}: was written by an earlier canonry and cannot be brought up to date; make {path.parents[2]} writable, "
-            f"with some space, and run `canonry status` once ({error.__cause__ or error})"
+            f"{path}: was written by an earlier canonry and cannot be brought up to date ({error.__cause__ or error}); "
+            "free some space or make the folder writable, then run `canonry status` once"
         ) from error
 
 
