@@ -99,6 +99,7 @@ class Catalog:
             )  # a log of its own would be left behind, with what is not in the file yet
             with database.transaction(db):
                 upgrade.migrate(db)
+                upgrade.sign(db)
                 for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
                     db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
                 db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())

@@ -44,16 +44,20 @@ def _writer_of(db: sqlite3.Connection) -> str:
 
 def migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
     """Take the schema forward to version `to`, inside a transaction of the caller's."""
-    from canonry import __version__
-
     done = int(db.execute("PRAGMA user_version").fetchone()[0])
     for script in MIGRATIONS[done:to]:
         for statement in script.split(";\n"):
             if statement.strip():
                 db.execute(statement)
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('written_by', ?)", (__version__,))
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {max(done, to)}")
+
+
+def sign(db: sqlite3.Connection) -> None:
+    """Note which canonry brought the catalog to its version, for one that is too old to read it."""
+    from canonry import __version__
+
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('written_by', ?)", (__version__,))
 
 
 def is_older(path: Path) -> bool:
@@ -78,6 +82,7 @@ def upgrade(path: Path) -> None:
             _copy(db, kept)
         with closing(database.open_writer(path)) as db, database.transaction(db):
             migrate(db)
+            sign(db)
     logging.getLogger("canonry").warning(
         "campaign %s: its catalog was of version %d and is of version %d now; what it was is kept as raw/%s/%s",
         path.parent.name, version, len(MIGRATIONS), path.parent.name, kept.name,

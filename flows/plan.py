@@ -41,11 +41,12 @@ class Plan:
     sequence: int = 0
     full: bool = False  # cut every document anew, whatever the parts hold
     lost: str | None = None  # part files that were there and are not any more
-    litter: str | None = None  # stored files that no version holds, files of earlier generations
+    litter: str | None = None  # stored files that no version holds
+    earlier: str | None = None  # files of earlier generations of vectors
 
     @property
     def is_empty(self) -> bool:
-        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter)
+        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter or self.earlier)
 
     @property
     def touches_lexical(self) -> bool:
@@ -152,14 +153,32 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     fingerprint = fingerprint_of(settings.embedder)
     vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
     lost = _lost_reason(at, state)
-    litter = _litter_reason(len(unknown), len(earlier_generations(at, state.meta.get("generation", ""))))
+    litter = (
+        f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
+    )
+    left = earlier_generations(at, state.meta.get("generation", ""))
+    earlier = f"storage: {len(left)} files of earlier generations of vectors" if left else None
     vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
     reasons = [
-        reason for reason in (lost, litter, rebuild, *_document_reasons(missing, changed, gone), vectors) if reason
+        reason
+        for reason in (lost, litter, earlier, rebuild, *_document_reasons(missing, changed, gone), vectors)
+        if reason
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
-        settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full, lost, litter
+        settings,
+        documents,
+        add,
+        remove,
+        rebuild,
+        fingerprint,
+        vectors,
+        tuple(reasons),
+        sequence,
+        full,
+        lost,
+        litter,
+        earlier,
     )
 
 
@@ -187,12 +206,6 @@ def _lost_reason(at: Layout, state: IndexState) -> str | None:
     noted = json.loads(state.meta.get("parts", "[]"))
     lost = set(noted) - set(part_names(at)) if noted else set()
     return f"parts: {len(lost)} files of chunks or vectors are missing and will be made again" if lost else None
-
-
-def _litter_reason(unknown: int, earlier: int) -> str | None:
-    if unknown:
-        return f"storage: {unknown} stored files that no version holds, with what was made from them"
-    return f"storage: {earlier} files of earlier generations of vectors" if earlier else None
 
 
 def _rebuild_reason(state: IndexState, full: bool, documents: int) -> str | None:

@@ -146,7 +146,8 @@ class Bench:
             else:
                 done = self.run(command)
                 assert done.code == 0, (command, done)
-        shutil.copytree(self.root / "data", self._prepared, dirs_exist_ok=True)
+        shutil.rmtree(self._prepared, ignore_errors=True)
+        shutil.copytree(self.root / "data", self._prepared)
         self.before = answers_of(self.at)
         self.fresh()
         started = time.perf_counter()

@@ -23,6 +23,7 @@ import filelock
 import pyarrow.compute
 
 import flows.as_of
+import flows.import_batch
 import flows.import_files
 import flows.removal
 import stages.classify
@@ -128,6 +129,6 @@ def run(request: dict[str, Any]) -> dict[str, int | None]:
 if __name__ == "__main__":
     register(WordBag())
     register(WordBag("bagofwords"))
-    flows.import_files.BATCH_FILES = 3  # a few files are several batches, as a few thousand are
+    flows.import_batch.BATCH_FILES = 3  # a few files are several batches, as a few thousand are
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)
