@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -25,11 +26,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module")
-def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    """A process that forks commands."""
-    zygote = Zygote(tmp_path_factory.mktemp("faults"))
-    yield zygote
-    zygote.close()
+def zygote() -> Iterator[Zygote]:
+    """A process that forks commands, in a folder that any user can reach; in memory where there is such a place.
+
+    A process that is killed loses nothing that it has handed to the system, so the disk itself is not what is tested.
+    """
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(prefix="faults-", dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        root = Path(folder)
+        root.chmod(0o755)
+        zygote = Zygote(root)
+        yield zygote
+        zygote.close()
 
 
 @pytest.fixture(scope="module")
