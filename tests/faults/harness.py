@@ -27,14 +27,15 @@ CAMPAIGN = "vell"
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A command to disturb. In its words {data}, {lore} and {out} stand for folders of the run.
+    """A command to disturb. In its words {data}, {lore} and {out} stand for folders of the run, {lasting} for one that is not emptied.
 
     `first` are commands that make the data directory, from the first state of the lore; ("lore", "second") goes over to
     the second, and {then} is an instant just before. `lore` is the state that the command finds.
     `codes` are the exit codes of an undisturbed run, `again` those of the same command after it was killed (one that was
     done already may say so), `then` a command that finishes what that one leaves to others.
     `in_batches` means that readers may see some files as before and others as after. `unlike` names tables to which a
-    second run adds rows, so that they are not compared. `fixture` is a data directory of tests/fixtures to start from.
+    second run adds rows, so that they are not compared. With `index_later` a campaign may be there and say that it has
+    no index yet. `fixture` is a data directory of tests/fixtures to start from.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Scenario:
     in_batches: bool = False
     unlike: frozenset[str] = frozenset()
     fixture: str = ""
+    index_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,11 @@ class Bench:
         for name in ("data", "lore", "out"):
             shutil.rmtree(self.root / name, ignore_errors=True)
         (self.root / "out").mkdir()
+        (self.root / "lasting").mkdir(exist_ok=True)
 
     def run(self, command: Sequence[str], fault: Fault | None = None) -> Outcome:
         """Run a command of the table; its --data is filled in."""
-        words = {name: str(self.root / name) for name in ("data", "lore", "out")} | {"then": self.then}
+        words = {name: str(self.root / name) for name in ("data", "lore", "out", "lasting")} | {"then": self.then}
         return self.zygote.run(["--data", words["data"], *(word.format(**words) for word in command)], fault)
 
     def disturb(self, fault: Fault) -> Outcome:
