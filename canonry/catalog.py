@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, time
+from contextlib import closing
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from canonry import database
-from canonry.errors import DamagedData, NotFound, UsageError
+from canonry import database, upgrade
+from canonry.errors import NoSpace, NotFound, UsageError
+from canonry.layout import Layout
+from canonry.migrations import APPLICATION_ID as APPLICATION_ID
 from canonry.migrations import MIGRATIONS
 from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
 
-APPLICATION_ID = 0x63616E72  # "canr"
 Also = Callable[[sqlite3.Connection], object]  # what belongs into the same commit
 
 _LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
@@ -89,68 +91,44 @@ class Catalog:
     @classmethod
     def create(cls, path: Path, campaign: str, settings: Mapping[str, str] | None = None) -> Catalog:
         """A new catalog, whole or not at all; the folder is made."""
-        from canonry.files import temporary_beside
+        from canonry.files import whole_file
 
-        path.parent.mkdir(parents=True, exist_ok=True)
-        making = temporary_beside(path)
-        made = cls(database.open_writer(making), making)
-        try:
-            with database.transaction(made.connection) as db:
-                made.migrate(db)
+        with whole_file(path) as making, closing(database.open_writer(making)) as db:
+            db.execute(
+                "PRAGMA journal_mode = DELETE"
+            )  # a log of its own would be left behind, with what is not in the file yet
+            with database.transaction(db):
+                upgrade.migrate(db)
+                upgrade.sign(db)
                 for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
                     db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
                 db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())
-        finally:
-            made.close()
-        making.replace(path)
         return cls(database.open_writer(path), path)
 
     @classmethod
     def open(cls, path: Path, *, write: bool = False) -> Catalog:
-        """An existing catalog, brought up to date when it is opened for writing."""
+        """An existing catalog; one of an earlier canonry is brought up to date first, one of a later canonry is refused."""
         if not path.exists():
             raise NotFound(
                 f"campaign {path.parent.name!r} does not exist here; "
                 f"`canonry campaign create {path.parent.name}` makes it, `canonry campaign list` shows what there is"
             )
         with database.plain_errors(path, "restore the campaign from an export, or check the data directory"):
-            reader = cls(database.open_reader(path), path)
+            reader = database.open_reader(path)
             try:
-                version = reader._version()
-                if not 0 < version <= len(MIGRATIONS) or (version < len(MIGRATIONS) and not write):
-                    raise DamagedData(
-                        f"{path}: catalog version {version}, this canonry reads {len(MIGRATIONS)}; "
-                        "install the canonry that wrote it"
-                    )
+                version = upgrade.version_of(reader, path)
+                if version == len(MIGRATIONS) and not write:
+                    return cls(reader, path)
             except BaseException:
                 reader.close()
                 raise
-            if not write:
-                return reader
             reader.close()
-            catalog = cls(database.open_writer(path), path)
             if version < len(MIGRATIONS):
-                with database.transaction(catalog.connection) as db:
-                    catalog.migrate(db)
-        return catalog
+                _bring_up_to_date(path, locked=write)
+            return cls(database.open_writer(path) if write else database.open_reader(path), path)
 
     def close(self) -> None:
         self.connection.close()
-
-    def _version(self) -> int:
-        if self.connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise DamagedData(f"{self.path}: not a canonry catalog; restore the campaign from an export")
-        return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
-
-    def migrate(self, db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
-        """Take the schema forward to version `to`, inside a transaction."""
-        done = int(db.execute("PRAGMA user_version").fetchone()[0])
-        for script in MIGRATIONS[done:to]:
-            for statement in script.split(";\n"):
-                if statement.strip():
-                    db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {max(done, to)}")
 
     # settings
 
@@ -234,11 +212,22 @@ class Catalog:
         superseded: list[str] = []
         with database.transaction(self.connection) as db:
             for draft in drafts:
-                superseded += self._add_source(db, draft, instant)
-                self._add_version(db, draft, instant, parser_version, chunking_version)
+                start = self._start_of_next(db, draft.document.source_id, instant)
+                superseded += self._add_source(db, draft, start)
+                self._add_version(db, draft, start, parser_version, chunking_version)
             also(db)
             self._advance(db)
         return superseded
+
+    def _start_of_next(self, db: sqlite3.Connection, source_id: str, instant: str) -> str:
+        """When a source's next version begins: now, or just after the latest one where the clock was put back since."""
+        (latest,) = db.execute(
+            "SELECT max(max(valid_from, ifnull(valid_to, ''))) FROM knowledge_source_version WHERE source_id = ?",
+            (source_id,),
+        ).fetchone()
+        if latest is None or instant > latest:
+            return instant
+        return (datetime.fromisoformat(latest) + timedelta(microseconds=1)).isoformat(timespec="microseconds")
 
     def _add_version(
         self, db: sqlite3.Connection, draft: Draft, instant: str, parser_version: str, chunking_version: str
@@ -381,6 +370,7 @@ class Catalog:
             db.execute("DELETE FROM knowledge_source WHERE source_id = ?", (source_id,))
             kept = {row[0] for row in db.execute("SELECT content_hash FROM knowledge_source_version")}
             self._advance(db)
+        database.empty_log(self.connection)  # what was deleted stands in the file until then
         return sorted(hashes - kept)
 
     def _advance(self, db: sqlite3.Connection) -> None:
@@ -462,6 +452,23 @@ class Catalog:
                 "JOIN knowledge_source_version USING (source_id) WHERE valid_to IS NULL"
             )
         }
+
+
+def _bring_up_to_date(path: Path, *, locked: bool) -> None:
+    """Upgrade an older catalog; without the campaign's lock, take it first (which does it)."""
+    from canonry.locking import writing
+
+    if locked:
+        upgrade.upgrade(path)
+        return
+    try:
+        with writing(Layout(path.parents[2], path.parent.name)):
+            pass
+    except NoSpace as error:
+        raise NoSpace(
+            f"{path}: was written by an earlier canonry and cannot be brought up to date ({error.__cause__ or error}); "
+            "free some space or make the folder writable, then run `canonry status` once"
+        ) from error
 
 
 def _source(row: tuple[object, ...], labels: dict[str, tuple[str, ...]]) -> Source:

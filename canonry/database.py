@@ -52,6 +52,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.commit()
 
 
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Bring the write-ahead log into the file, as far as no reader is in the way: none is waited for, the next writer does it."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_S * 1000}")
+
+
 @contextmanager
 def plain_errors(path: Path, repair: str) -> Iterator[None]:
     """Turn SQLite's errors about `path` into one line that ends with what to do."""

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from canonry import upgrade
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.eligibility import HIGHEST_LEVEL
@@ -76,7 +77,7 @@ def load_rows(catalog: Catalog, lines: Iterable[bytes], version: int, came_as: s
     BadRows where a line is no row, or the rows together are no catalog.
     """
     db = catalog.connection
-    catalog.migrate(db, version)
+    upgrade.migrate(db, version)
     tables = _tables(db)
     inserts = {
         table: f"INSERT {'OR IGNORE ' if table == 'source_label' else ''}INTO {table} VALUES ({', '.join('?' * len(columns))})"
@@ -94,7 +95,7 @@ def load_rows(catalog: Catalog, lines: Iterable[bytes], version: int, came_as: s
         except (ValueError, TypeError, OverflowError, RecursionError, sqlite3.Error) as error:
             raise BadRows(f"line {number} is no row of a catalog ({_in_words(error)})") from error
     _check_whole(catalog, campaign)
-    catalog.migrate(db)
+    upgrade.migrate(db)
     return dict(counts)
 
 

@@ -43,11 +43,16 @@ def room_for(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
-            raise NoSpace(
-                f"{path}: {os.strerror(error.errno or 0).lower()}; nothing was left half-written; "
-                "free some space or make the folder writable, then run the command again"
-            ) from error
+            raise no_room(path, os.strerror(error.errno or 0)) from error
         raise
+
+
+def no_room(path: Path, reason: str) -> NoSpace:
+    """The error of a full disk, in the words that every such error has."""
+    return NoSpace(
+        f"{path}: {reason.lower()}; nothing was left half-written; "
+        "free some space or make the folder writable, then run the command again"
+    )
 
 
 def sync_file(path: Path) -> None:

@@ -1,4 +1,9 @@
-"""One writer a campaign or save: a lock that the system lets go of when its holder dies."""
+"""One writer a campaign or save: a lock that the system lets go of when its holder dies.
+
+The lock is a file beside what it guards (raw/.<campaign>.lock), and .holder.json beside that says who holds it, for the
+message of `Busy`. A second writer waits for `WAIT_S` and is then told so; readers never wait. Whoever takes the lock finds
+the campaign as a writer may expect it: what a killed writer left is swept, a catalog of an earlier canonry brought up to date.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +19,20 @@ from canonry.catalog import now
 from canonry.errors import Busy
 from canonry.files import remove, room_for, sweep
 from canonry.layout import Layout, passing
+from canonry.upgrade import is_older, upgrade
 
 WAIT_S = 10.0
 
 
 @contextmanager
 def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Hold the campaign's write lock; Busy, with the holder's name, after `wait_s`. Sweeps what a dead writer left."""
+    """Hold the campaign's write lock; Busy, with the holder's name, after `wait_s`."""
     with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
         for folder in (at.raw, at.chunks, at.index):
             remove(passing(folder, "restored"), passing(folder, "deleted"))
         sweep(at.raw, at.files, at.proposed, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
+        if is_older(at.catalog):
+            upgrade(at.catalog)
         yield
 
 
@@ -34,6 +42,9 @@ def undisturbed(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
     if not os.access(at.lock.parent, os.W_OK):
         yield
         return
+    if is_older(at.catalog):  # it could not be read otherwise
+        with writing(at, wait_s=wait_s):
+            pass
     with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
         yield
 

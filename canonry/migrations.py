@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+APPLICATION_ID = 0x63616E72  # "canr"
 MIGRATIONS = (
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;

@@ -8,50 +8,66 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
-from canonry.files import room_for
-from canonry.layout import Layout
+from canonry.errors import Busy
+from canonry.files import room_for, sweep
+from canonry.layout import TEMPORARY_PREFIX, Layout
 from flows.housekeeping import read_parts
 from flows.pipeline import carry_vectors
 from flows.plan import Plan, live_documents, read_index
 from stages import chunk, index_lexical
 
+MAKING_WAIT_S = 600
 KEPT = 8  # indexes of earlier times, the last made
 
 
 def index_as_of(at: Layout, as_of: str) -> Layout:
     """The layout whose index holds the versions that were live at `as_of`; the live one where nothing was superseded since."""
-    catalog = Catalog.open(at.catalog)
-    try:
+    past, plan, used = _plan(at, as_of)
+    if plan is None or past.lexical.exists():
+        return past
+    with room_for(past.index), _alone(at):
+        past, plan, used = _plan(at, as_of)  # as it is by now: a source may have been deleted meanwhile
+        if plan is not None and not past.lexical.exists():
+            _make(at, past, plan, used)
+    return past
+
+
+def _plan(at: Layout, as_of: str) -> tuple[Layout, Plan | None, tuple[str, str]]:
+    """Where the index of an instant lies, what goes into it (None: it is the live index), (fingerprint, spec) of its vectors."""
+    with closing(Catalog.open(at.catalog)) as catalog:
         if not catalog.superseded_at(as_of):
-            return at
+            return at, None, ("", "")
         settings = Settings.parse(catalog.settings())
         documents = live_documents(catalog, settings, as_of)
         sequence = catalog.sequence()
-    finally:
-        catalog.close()
-    used = _vectors_in_use(at) or (fingerprint_of(settings.embedder) or "", settings.embedder)
-    named_by = [
-        index_lexical.VERSION,
-        used[0],
-        *(f"{d.version_id} {d.key}" for d in documents),
-    ]
+    fingerprint = fingerprint_of(settings.embedder)
+    used = _vectors_in_use(at) or (fingerprint or "", settings.embedder)
+    named_by = [index_lexical.VERSION, used[0], *(f"{d.version_id} {d.key}" for d in documents)]
     past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
-    if not past.lexical.exists():
-        with room_for(past.index):
-            _make(
-                at,
-                past,
-                Plan(settings, documents, documents, fingerprint=fingerprint_of(settings.embedder), sequence=sequence),
-                used,
-            )
-    return past
+    return past, Plan(settings, documents, documents, fingerprint=fingerprint, sequence=sequence), used
+
+
+@contextmanager
+def _alone(at: Layout) -> Iterator[None]:
+    """One process at a time makes or removes indexes of earlier times; who makes them is no writer of the campaign."""
+    from filelock import FileLock, Timeout
+
+    at.index.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(at.index / "as-of.lock", timeout=MAKING_WAIT_S):
+            yield
+    except Timeout:
+        raise Busy(
+            f"campaign {at.campaign!r}: another process has been making the index of an earlier time for {MAKING_WAIT_S} s; "
+            "try again when it is done"
+        ) from None
 
 
 def find_version(at: Layout, chunk_id: str) -> tuple[str, str, str | None] | None:
@@ -79,10 +95,9 @@ def _vectors_in_use(at: Layout) -> tuple[str, str] | None:
 
 
 def _make(at: Layout, past: Layout, plan: Plan, used: tuple[str, str]) -> None:
-    """Build under another name, then rename: two questions at once may both build, and one of them wins."""
-    making = Layout(
-        at.root, at.campaign, f"{past.past}.making-{hashlib.sha256(str(id(plan)).encode()).hexdigest()[:8]}"
-    )
+    """Build under another name, then rename; what a killed process was building goes first."""
+    sweep(past.index.parent)
+    making = Layout(at.root, at.campaign, f"{TEMPORARY_PREFIX}{past.past}")
     try:
         parts = _parts(at, making, plan)
 
@@ -90,8 +105,7 @@ def _make(at: Layout, past: Layout, plan: Plan, used: tuple[str, str]) -> None:
             return carry_vectors(making, plan, rows, build, used)
 
         index_lexical.build(parts, plan.documents, making.lexical, plan.sequence, lay_out)
-        if not past.lexical.exists():
-            making.index.rename(past.index)
+        making.index.rename(past.index)
     finally:
         shutil.rmtree(making.index, ignore_errors=True)
     made = sorted(
@@ -114,4 +128,6 @@ def _parts(at: Layout, making: Layout, plan: Plan) -> list[Path]:
 
 def forget_past(at: Layout) -> None:
     """Remove every index of an earlier time; the next question about one makes it again."""
-    shutil.rmtree(at.index / "as-of", ignore_errors=True)
+    if (at.index / "as-of").exists():
+        with _alone(at):
+            shutil.rmtree(at.index / "as-of", ignore_errors=True)

@@ -101,11 +101,12 @@ class BatchWriter:
         kept = [draft for draft in drafts if draft.document.key not in refused]
         if kept:
             try:
-                self._publish(kept, parts, also)
+                superseded = self._publish(kept, parts, also)
             except BaseException:
                 for part in set(parts) - before:
                     part.unlink(missing_ok=True)
                 raise
+            self._drop(superseded)
         return Written(counts, refused)
 
     def _cut(self, documents: Sequence[Document]) -> list[chunk.ChunkReport]:
@@ -117,24 +118,25 @@ class BatchWriter:
             return [chunk.chunk_documents(*call) for call in calls]
         return spread(self._pool, chunk.chunk_documents, calls)
 
-    def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path], also: Also) -> None:
-        """Index the drafts, make them live in one commit, drop what they supersede: a reader sees one or the other."""
+    def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path], also: Also) -> list[str]:
+        """Index the drafts, then make them live in one commit: all of it, or none. The ids of what they supersede."""
         documents = [draft.document for draft in drafts]
         store = self._at.lexical
         try:
             with timed(self._report, "index lexical"):
                 if self._incremental:
                     index_lexical.change(parts, documents, (), store, None)
-            superseded = self._catalog.add(
-                drafts, parser_version=validate.VERSION, chunking_version=chunk.VERSION, also=also
-            )
+            return self._catalog.add(drafts, parser_version=validate.VERSION, chunking_version=chunk.VERSION, also=also)
         except BaseException:
             with suppress(Exception):  # the next run does it where even this fails
                 index_lexical.change((), (), [document.version_id for document in documents], store, None)
             raise
+
+    def _drop(self, superseded: Sequence[str]) -> None:
+        """Let versions that are not live any more leave the index, which is up to date with the catalog then."""
         with timed(self._report, "index lexical"):
             if self._incremental:
-                index_lexical.change((), (), superseded, store, self._catalog.sequence())
+                index_lexical.change((), (), superseded, self._at.lexical, self._catalog.sequence())
 
 
 def batches_of(files: Sequence[Selected]) -> Iterator[list[Selected]]:

@@ -113,6 +113,8 @@ def run_plan(
         keep_past(at, plan, runner, progress, with_vectors=False)
     if plan.litter:
         housekeeping.purge(at)
+    if plan.earlier:
+        index_vectors.remove_other_generations(at.index, live_generation(at))
     if at.lexical.exists():
         housekeeping.merge_parts(at)
         index_lexical.note_parts(at.lexical, part_names(at))
@@ -283,6 +285,12 @@ def loaded(spec: str) -> Embedder:
     if embedder is None:
         raise EmbedderError(f"there is no embedder behind {spec!r}")
     return embedder
+
+
+def live_generation(at: Layout) -> str:
+    """The generation of vectors that the lexical store names; empty where there is none."""
+    with closing(database.open_reader(at.lexical)) as db:
+        return lexical.meta(db, "generation")
 
 
 def indexed_texts(at: Layout) -> set[str]:

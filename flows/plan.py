@@ -13,9 +13,11 @@ from canonry import database
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
+from canonry.errors import DamagedData
 from canonry.layout import Layout
 from canonry.proposals import held_hashes
 from canonry.records import Document
+from canonry.semantic import Scan
 from stages import index_lexical
 from stages.chunk import document_key
 
@@ -40,10 +42,11 @@ class Plan:
     full: bool = False  # cut every document anew, whatever the parts hold
     lost: str | None = None  # part files that were there and are not any more
     litter: str | None = None  # stored files that no version holds
+    earlier: str | None = None  # files of earlier generations of vectors
 
     @property
     def is_empty(self) -> bool:
-        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter)
+        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter or self.earlier)
 
     @property
     def touches_lexical(self) -> bool:
@@ -153,13 +156,29 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     litter = (
         f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
     )
+    left = earlier_generations(at, state.meta.get("generation", ""))
+    earlier = f"storage: {len(left)} files of earlier generations of vectors" if left else None
     vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
     reasons = [
-        reason for reason in (lost, litter, rebuild, *_document_reasons(missing, changed, gone), vectors) if reason
+        reason
+        for reason in (lost, litter, earlier, rebuild, *_document_reasons(missing, changed, gone), vectors)
+        if reason
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
-        settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full, lost, litter
+        settings,
+        documents,
+        add,
+        remove,
+        rebuild,
+        fingerprint,
+        vectors,
+        tuple(reasons),
+        sequence,
+        full,
+        lost,
+        litter,
+        earlier,
     )
 
 
@@ -170,6 +189,12 @@ def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
         if folder.exists():
             unknown += [folder / name for name in os.listdir(folder) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
     return unknown
+
+
+def earlier_generations(at: Layout, live: str) -> list[Path]:
+    """Files of generations of vectors that are not the live one: a run was stopped before it removed them."""
+    files = (*at.index.glob("vectors-*.duckdb*"), *at.index.glob("scan-*.bin"))
+    return [path for path in files if live and live not in path.name]
 
 
 def part_names(at: Layout) -> list[str]:
@@ -219,6 +244,10 @@ def _vectors_reason(
         return f"vectors: made by {state.meta.get('vector_fingerprint')}, wanted {fingerprint}"
     if not at.scan(generation).exists() or not at.vectors(generation).exists():
         return "vectors: the files of the live generation are missing"
+    try:
+        Scan.open(at.scan(generation))
+    except DamagedData:
+        return "vectors: the scan file of the live generation cannot be read"
     missing = state.pending + int(state.meta.get("vectors_missing", 0))
     if missing or touched:
         return f"vectors: {missing:,} passages without one" if missing else "vectors: for the sources above"

@@ -7,6 +7,7 @@ from contextlib import closing
 from canonry.catalog import Catalog
 from canonry.errors import CanonryError
 from canonry.layout import Layout
+from canonry.upgrade import forget_copies
 from flows.as_of import forget_past
 from flows.housekeeping import purge
 from flows.pipeline import InProcess, run_plan, write_manifest
@@ -24,6 +25,7 @@ def delete_source(at: Layout, source_id: str) -> None:
         if catalog.source(source_id).locked:
             raise CanonryError(f"source {source_id!r} is locked; `canonry source unlock {source_id}`, then delete it")
         catalog.delete(source_id)
+    forget_copies(at.raw)
     clean_up(at)
 
 

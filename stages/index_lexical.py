@@ -307,10 +307,7 @@ class _writer:  # noqa: N801 - a context manager that reads as a verb
         try:
             self._db.rollback() if kind else self._db.commit()
             if kind is None:
-                self._db.execute(
-                    "PRAGMA busy_timeout = 0"
-                )  # a reader is not waited for; the next writer empties the log
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                database.empty_log(self._db)
         finally:
             self._db.close()
 

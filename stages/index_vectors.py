@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from canonry import database, lexical, semantic
 from canonry.errors import DamagedData
-from canonry.files import whole_file
+from canonry.files import no_room, whole_file
 from stages.embed import Embeddings, read_embeddings
 
 VERSION = "1"
@@ -174,22 +175,32 @@ def write_store(matrix: _Matrix, path: Path, facts: Mapping[str, str], dimension
         "count": str(len(matrix.rows)),
         "stage": VERSION,
     }
-    with whole_file(path) as temporary:
-        db = duckdb.connect(str(temporary), config=DUCKDB_CONFIG)
-        try:
-            db.execute("SET enable_progress_bar = false")
-            db.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
-            db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
-            db.execute(
-                'CREATE TABLE knowledge_embedding ("row" BIGINT NOT NULL, "window" INTEGER NOT NULL, chunk_id VARCHAR NOT NULL, '
-                f"text_hash VARCHAR NOT NULL, vector FLOAT[{int(dimensions)}] NOT NULL)"
-            )
-            db.register("fresh", table)
-            db.execute("INSERT INTO knowledge_embedding SELECT * FROM fresh")
-            db.unregister("fresh")
-            db.execute("CHECKPOINT")
-        finally:
-            db.close()
+    with (
+        whole_file(path) as temporary,
+        _plain_errors(path, temporary),
+        closing(duckdb.connect(str(temporary), config=DUCKDB_CONFIG)) as db,
+    ):
+        db.execute("SET enable_progress_bar = false")
+        db.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
+        db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
+        db.execute(
+            'CREATE TABLE knowledge_embedding ("row" BIGINT NOT NULL, "window" INTEGER NOT NULL, chunk_id VARCHAR NOT NULL, '
+            f"text_hash VARCHAR NOT NULL, vector FLOAT[{int(dimensions)}] NOT NULL)"
+        )
+        db.register("fresh", table)
+        db.execute("INSERT INTO knowledge_embedding SELECT * FROM fresh")
+        db.unregister("fresh")
+        db.execute("CHECKPOINT")
+
+
+@contextmanager
+def _plain_errors(path: Path, temporary: Path) -> Iterator[None]:
+    """What DuckDB says of a full disk, as everyone says it; its log goes, however it ends."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.FatalException) as error:
+        raise no_room(path, str(error).partition("\n")[0]) from error
+    finally:
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
 
 

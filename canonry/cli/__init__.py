@@ -7,11 +7,15 @@ import io
 import os
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from canonry.cli.parser import parse
 from canonry.cli.show import printable
+from canonry.database import plain_errors
 from canonry.errors import CanonryError, UsageError
+from canonry.files import room_for
 
 INTERRUPTED = 130
 
@@ -24,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parse(arguments)
     try:
         _check_unicode(given)
-        code = given.run(given)
+        with _plain(given):
+            code = given.run(given)
         sys.stdout.flush()
         return int(code or 0)
     except CanonryError as error:
@@ -38,6 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (OSError, sqlite3.Error, MemoryError) as error:
         return _complain(f"{type(error).__name__}: {error}; run the command again with -vv to see where", 1, given)
+
+
+@contextmanager
+def _plain(given: argparse.Namespace) -> Iterator[None]:
+    """A full disk and a damaged database in one line, wherever a command meets them."""
+    data = given.data or Path("data")
+    try:
+        with plain_errors(data, "`canonry reindex --full` makes what is derived anew"):
+            yield
+    except OSError as error:
+        with room_for(Path(error.filename) if isinstance(error.filename, str) else data):
+            raise
 
 
 def _check_unicode(given: argparse.Namespace) -> None:

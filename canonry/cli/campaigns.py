@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 from typing import Any
 
 from canonry.catalog import Catalog
 from canonry.cli.show import bold, confirm, plural, print_json, size, table
 from canonry.config import Settings
+from canonry.deletion import delete_campaign, finish_deletion, is_half_deleted
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
 from canonry.gate import forget_gate, read_gate
-from canonry.layout import Layout, list_campaigns, passing
+from canonry.layout import Layout, list_campaigns
 from canonry.locking import writing
 
 
@@ -26,6 +26,7 @@ def create(given: argparse.Namespace) -> None:
             raise UsageError(
                 f"campaign {given.id!r} exists already in {given.data}; import into it, or choose another id"
             )
+        finish_deletion(at)
         Catalog.create(at.catalog, given.id, values).close()
     if given.json:
         print_json({"campaign_id": given.id, "data": str(given.data)})
@@ -99,16 +100,14 @@ def settings(given: argparse.Namespace) -> None:
 
 def delete(given: argparse.Namespace) -> None:
     at = Layout(given.data, given.id)
-    count = _summary(at)["sources"]
-    confirm(
-        f"Delete campaign {given.id!r} with {plural(count, 'source')} and everything derived from them?", yes=given.yes
-    )
+    if at.catalog.exists() or not is_half_deleted(at):
+        count = _summary(at)["sources"]
+        confirm(
+            f"Delete campaign {given.id!r} with {plural(count, 'source')} and everything derived from them?",
+            yes=given.yes,
+        )
     with writing(at):
-        for folder in (at.index, at.chunks, at.raw):
-            if folder.exists():
-                doomed = passing(folder, "deleted")
-                folder.rename(doomed)
-                shutil.rmtree(doomed)
+        delete_campaign(at)
     if given.json:
         print_json({"deleted": given.id})
     elif not given.quiet:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry import catalog as catalog_module
+from canonry import database
 from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules, parse_instant
 from canonry.errors import DamagedData, NotFound, UsageError
 from canonry.migrations import MIGRATIONS
@@ -216,3 +217,15 @@ def test_what_is_no_date_is_wrong_usage(text: str) -> None:
 def test_heading_rules_are_read_back_as_they_were() -> None:
     rules = (HeadingRule("Act *", Marks(3, ("ending",), True)), HeadingRule("Łódź", Marks()))
     assert load_heading_rules(dump_heading_rules(rules)) == rules
+
+
+def test_a_deleted_source_leaves_the_file_while_someone_has_it_open(catalog: Catalog) -> None:
+    """The log is brought into the file by whoever deletes, not by the last reader that goes."""
+    add(catalog, draft(title="The walnut chest"))
+    database.empty_log(catalog.connection)
+    assert b"walnut" in catalog.path.read_bytes()
+    reader = Catalog.open(catalog.path)
+    assert reader.sources()
+    catalog.delete("mill-1")
+    assert b"walnut" not in catalog.path.read_bytes()
+    reader.close()

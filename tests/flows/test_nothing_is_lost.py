@@ -240,3 +240,17 @@ def test_an_earlier_time_is_embedded_by_another_model_once(workshop: Workshop, b
     reindex(at)
     reindex(at, full=True)
     assert sorted(other.embedded) == sorted(bag.embedded)
+
+
+def test_files_of_an_earlier_generation_are_seen_and_removed(workshop: Workshop, bag: WordBag) -> None:
+    """A run that was stopped after the switch has left them; with nothing else to do, nobody would."""
+    at = workshop.create(embedder="wordbag")
+    workshop.bring(at, workshop.write("a.md", "A lamp.\n"))
+    live = {path.name for path in at.index.glob("scan-*.bin")}
+    for name in ("scan-0123456789ab.bin", "vectors-0123456789ab.duckdb"):
+        (at.index / name).write_bytes(b"of yesterday")
+    assert "2 files of earlier generations" in " ".join(make_plan(at).reasons)
+    reindex(at)
+    assert make_plan(at).is_empty
+    assert {path.name for path in at.index.glob("scan-*.bin")} == live
+    assert len(list(at.index.glob("vectors-*.duckdb"))) == 1

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from canonry.layout import Layout
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
@@ -122,3 +124,20 @@ def test_the_only_campaign_need_not_be_named_and_one_of_several_must(vell: Path,
     assert code == 2
     assert "abbey, vell" in err
     assert "-c ID" in err
+
+
+def test_a_deletion_that_was_stopped_is_finished_by_the_next_delete_or_create(vell: Path, run_cli: Cli) -> None:
+    """The campaign is gone from the first step on; what is left of it must not lie about, nor come back with its id."""
+    at = Layout(vell, "vell")
+    for again in ("delete", "create"):
+        at.index.mkdir(parents=True, exist_ok=True)
+        (at.index / "lexical.sqlite").write_bytes(b"the quokka did it")
+        at.raw.rename(at.raw.with_name(".tmp-deleted-vell"))  # and here the power went
+        assert run_cli("campaign", "show", "vell", "--data", vell)[0] == 1
+        assert run_cli("campaign", again, "vell", "--data", vell, *(("--yes",) if again == "delete" else ()))[0] == 0
+        assert not any(b"quokka" in path.read_bytes() for path in vell.rglob("*") if path.is_file())
+        assert not list(vell.rglob(".tmp-*"))
+        assert at.catalog.exists() == (again == "create")
+        if again == "delete":
+            assert run_cli("campaign", "delete", "vell", "--yes", "--data", vell)[0] == 1
+            assert run_cli("campaign", "create", "vell", "--data", vell)[0] == 0
