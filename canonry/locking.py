@@ -37,7 +37,7 @@ def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
             holder.write_text(
                 json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": _command()})
             )
-            sweep(at.raw, at.files, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
+            sweep(at.raw, at.files, at.chunks, at.chunks / "vectors", *(at.chunks / "vectors").glob("*"), at.index)
             yield
         finally:
             holder.unlink(missing_ok=True)

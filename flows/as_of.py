@@ -14,7 +14,7 @@ from pathlib import Path
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
-from canonry.embedders import fingerprint_of
+from canonry.embedders.chosen import Chosen
 from canonry.files import room_for
 from canonry.layout import Layout
 from flows.housekeeping import read_parts
@@ -36,9 +36,10 @@ def index_as_of(at: Layout, as_of: str) -> Layout:
         sequence = catalog.sequence()
     finally:
         catalog.close()
+    chosen = Chosen.of(at, settings)
     named_by = [
         index_lexical.VERSION,
-        str(fingerprint_of(settings.embedder)),
+        str(chosen.fingerprint),
         *(f"{d.version_id} {d.key}" for d in documents),
     ]
     past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
@@ -47,7 +48,7 @@ def index_as_of(at: Layout, as_of: str) -> Layout:
             _make(
                 at,
                 past,
-                Plan(settings, documents, documents, fingerprint=fingerprint_of(settings.embedder), sequence=sequence),
+                Plan(settings, documents, documents, chosen=chosen, sequence=sequence),
             )
     return past
 

@@ -22,6 +22,7 @@ from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import sweep, sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, HeadingRule, SourceFacts
+from flows.endpoint import Reached, reach
 from flows.import_report import Imported, ImportReport
 from flows.pipeline import InProcess, Progress, run_plan, silent
 from flows.plan import UNORDERED, make_plan, read_index
@@ -69,8 +70,10 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
         report.warnings += folder_rules.unmatched_rules(selection.files)
     finally:
         catalog.close()
-    plan = make_plan(at)
+    reached = reach(at, adopt=False) if choices.with_vectors else Reached()
+    plan = reached.applied_to(make_plan(at))
     report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
+    report.index.notes += reached.notes
     return report
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from canonry import database
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
-from canonry.embedders import fingerprint_of
+from canonry.embedders.chosen import Chosen
 from canonry.layout import Layout
 from canonry.records import Document
 from stages import index_lexical
@@ -32,17 +32,23 @@ class Plan:
     add: tuple[Document, ...] = ()  # to be indexed, and cut unless a part holds them
     remove: tuple[str, ...] = ()  # versions to leave the lexical store
     rebuild: str | None = None  # why the lexical store is written anew
-    fingerprint: str | None = None  # of the embedder; None where there is none
+    chosen: Chosen | None = None  # the embedder; None where there is none
     vectors: str | None = None  # why a generation of vectors is made
     reasons: tuple[str, ...] = field(default=())
     sequence: int = 0
     full: bool = False  # cut every document anew, whatever the parts hold
     lost: str | None = None  # part files that were there and are not any more
     litter: str | None = None  # stored files that no version holds
+    halted: str | None = None  # why nothing can be embedded in this run
 
     @property
     def is_empty(self) -> bool:
         return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the embedder, None where there is none."""
+        return self.chosen.fingerprint if self.chosen else None
 
     @property
     def touches_lexical(self) -> bool:
@@ -137,8 +143,13 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     )
     gone = tuple(sorted(version for version in state.documents if version not in live))
     rebuild = _rebuild_reason(state, full, len(documents))
-    fingerprint = fingerprint_of(settings.embedder)
-    vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
+    chosen = Chosen.of(at, settings)
+    fingerprint = chosen.fingerprint
+    vectors = (
+        _vectors_reason(at, state, chosen, rebuild, touched=bool(missing or changed))
+        if fingerprint and documents
+        else None
+    )
     lost = _lost_reason(at, state)
     litter = (
         f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
@@ -149,8 +160,9 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
-        settings, documents, add, remove, rebuild, fingerprint, vectors, tuple(reasons), sequence, full, lost, litter
-    )
+        settings, documents, add, remove, rebuild, chosen if fingerprint else None, vectors,
+        tuple(reasons), sequence, full, lost, litter,
+    )  # fmt: skip
 
 
 def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
@@ -194,23 +206,25 @@ def _document_reasons(missing: Sequence[Document], changed: Sequence[Document], 
     return reasons
 
 
-def _vectors_reason(
-    at: Layout, state: IndexState, fingerprint: str | None, rebuild: str | None, any_documents: bool, *, touched: bool
-) -> str | None:
-    if fingerprint is None or not any_documents:
-        return None
+def _vectors_reason(at: Layout, state: IndexState, chosen: Chosen, rebuild: str | None, *, touched: bool) -> str | None:
     generation = state.meta.get("generation", "")
     if rebuild or not generation:
         return (
             "vectors: none for this build of the index" if not rebuild else "vectors: to be laid out for the new index"
         )
-    if state.meta.get("vector_fingerprint") != fingerprint:
-        return f"vectors: made by {state.meta.get('vector_fingerprint')}, wanted {fingerprint}"
+    if state.meta.get("vector_fingerprint") != chosen.fingerprint:
+        made, wanted = state.meta.get("vector_dimensions"), chosen.dimensions
+        sizes = f"re-embedding needed ({made} -> {wanted}), " if made and wanted and int(made) != wanted else ""
+        return f"vectors: {sizes}made by {state.meta.get('vector_fingerprint')}, wanted {chosen.fingerprint}"
     if not at.scan(generation).exists() or not at.vectors(generation).exists():
         return "vectors: the files of the live generation are missing"
     missing = state.pending + int(state.meta.get("vectors_missing", 0))
     if missing or touched:
-        return f"vectors: {missing:,} passages without one" if missing else "vectors: for the sources above"
+        return (
+            f"vectors: {missing:,} passage{'s' if missing != 1 else ''} without one"
+            if missing
+            else "vectors: for the sources above"
+        )
     return None
 
 
@@ -234,5 +248,6 @@ def as_json(plan: Plan) -> dict[str, object]:
         "vectors": plan.vectors,
         "embedder": plan.settings.embedder,
         "fingerprint": plan.fingerprint,
+        "notices": plan.chosen.notices if plan.chosen else [],
         "settings": json.loads(json.dumps(plan.settings.as_text())),
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +33,12 @@ DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """One generation: its name, vectors it holds, passages that still lack one, texts that are not meant to have one."""
+    """One generation: its name, vectors it holds, passages that still lack one, texts that get none by the reason."""
 
     generation: str
     vectors: int
     missing: int
-    lexical_only: int
+    lexical_only: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def lay_out(
     matrix = _gather(rows, held, generation.dimensions)
     embedded = set(matrix.text_hashes)
     texts = {text_hash for _, _, text_hash in rows}
-    missing = sum(1 for _, _, text_hash in rows if text_hash not in embedded and text_hash not in held.wordless)
+    missing = sum(1 for _, _, text_hash in rows if text_hash not in embedded and text_hash not in held.without)
+    alone = dict(Counter(reason for text_hash, reason in held.without.items() if text_hash in texts))
     facts = {
         "generation": generation.name,
         "build": build,
@@ -102,8 +104,10 @@ def lay_out(
         "vector_spec": generation.spec,
         "vectors_to_row": str(rows[-1][0] if rows else 0),
         "vectors_missing": str(missing),
+        "vector_dimensions": str(generation.dimensions),
+        "lexical_only": json.dumps(alone, sort_keys=True),
     }
-    return VectorReport(generation.name, len(matrix.rows), missing, len(held.wordless & texts)), values
+    return VectorReport(generation.name, len(matrix.rows), missing, alone), values
 
 
 def new_generation() -> str:

@@ -42,8 +42,11 @@ def _add_campaign(commands: Any) -> None:
     show.add_argument("id")
     settings = command(
         group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
-        "Show or change settings. Keys: embedder (minilm, static, none), mode (of a query that names none),\n"
-        "max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens).", campaign=False,
+        "Show or change settings. Keys: embedder (minilm, static, none, ollama:MODEL, openai:MODEL@URL), mode (of a query\n"
+        "that names none), max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens). For a model behind\n"
+        "an address: embed.query_prefix, embed.document_prefix, embed.max_tokens, embed.dimensions (auto: as is known of\n"
+        "the model), embed.batch (texts a request), embed.timeout (seconds), embed.retries, embed.encoding (float, base64),\n"
+        "embed.allow_remote (true lets texts be sent beyond this machine and private networks).", campaign=False,
     )  # fmt: skip
     settings.add_argument("id")
     settings.add_argument(

@@ -53,7 +53,11 @@ def _add_reindex(commands: Any) -> None:
         default="process",
         help="how tasks run side by side (default: process)",
     )
-    parser.add_argument("--embedder", metavar="SPEC", help="set the campaign's embedder first: minilm, static or none")
+    parser.add_argument(
+        "--embedder",
+        metavar="SPEC",
+        help="set the campaign's embedder first: minilm, static, none, ollama:MODEL or openai:MODEL@URL",
+    )
     parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
 
 
