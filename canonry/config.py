@@ -65,7 +65,7 @@ class EmbedSettings:
     max_tokens: int | None = None
     dimensions: int | None = None
     batch: int = 16
-    timeout: int = 60
+    timeout: int = 120
     retries: int = 5
     encoding: str = "float"  # of vectors in a reply of /v1/embeddings
     allow_remote: bool = False

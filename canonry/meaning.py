@@ -48,7 +48,7 @@ class Meaning:
         ).fetchone()[0] + int(lexical.meta(db, "vectors_missing") or 0)
         if pending:
             degraded.append("not every passage has its vector yet; `canonry reindex` makes them")  # a number could tell
-        if scan.spec != settings.embedder:
+        if scan.spec != settings.embedder and scan.fingerprint != Chosen.of(self._at, settings).fingerprint:
             degraded.append(
                 f"searched with the vectors of {scan.spec}; `canonry reindex` makes those of {settings.embedder}"
             )
@@ -58,9 +58,9 @@ class Meaning:
         """(cosine of a row, what it must reach to count); None where meaning cannot be asked or the row has no vector."""
         try:
             scan, embedder = self._ready(db, settings, query)
+            hits = scan.search(embedder.embed_query(query), Ranges(((row, row),)), 1)
         except EmbedderError:
             return None
-        hits = scan.search(embedder.embed_query(query), Ranges(((row, row),)), 1)
         return (hits[0].score, embedder.minimum_cosine) if hits else None
 
     def _ready(self, db: sqlite3.Connection, settings: Settings, query: str) -> tuple[Scan, Embedder]:
@@ -77,7 +77,10 @@ class Meaning:
         scan = self._scan
         if scan.build != lexical.meta(db, "build"):
             raise EmbedderError("the vectors belong to another build of the index; `canonry reindex` makes them anew")
-        embedder = self._embedder(Chosen.of(self._at, settings, scan.spec))
+        chosen = Chosen.of(self._at, settings)  # the same model may be asked at another address by now
+        if chosen.fingerprint != scan.fingerprint:
+            chosen = Chosen.of(self._at, settings, scan.spec)
+        embedder = self._embedder(chosen)
         if embedder.fingerprint != scan.fingerprint:
             sizes = f" ({scan.vectors.shape[1]} -> {embedder.dimensions})"
             raise EmbedderError(

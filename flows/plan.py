@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class IndexState:
     rows: int = 0
     tail_rows: int = 0
     pending: int = 0  # rows that no generation has covered yet
+    incomplete: frozenset[str] = frozenset()  # versions with passages that lack a vector, as far as they are named
     levels: int = 0
 
 
@@ -80,11 +81,20 @@ def read_index(at: Layout) -> IndexState:
         tail = _count(db, int(meta.get("clustered_to_row", 0)))
         pending = _count(db, int(meta.get("vectors_to_row", 0)))
         levels = int(db.execute("SELECT count(*) FROM (SELECT DISTINCT spoiler_level, hidden FROM run)").fetchone()[0])
-        return IndexState(
-            True, dict(db.execute("SELECT version_id, document_key FROM document")), meta, rows, tail, pending, levels
-        )
+        documents = dict(db.execute("SELECT version_id, document_key FROM document"))
+        return IndexState(True, documents, meta, rows, tail, pending, _incomplete(db, meta), levels)
     finally:
         db.close()
+
+
+def _incomplete(db: sqlite3.Connection, meta: Mapping[str, str]) -> frozenset[str]:
+    """Versions with passages that no vector was made for."""
+    found = db.execute(
+        "SELECT DISTINCT version_id FROM knowledge_chunk WHERE row > ? "
+        "UNION SELECT version_id FROM knowledge_chunk WHERE row IN (SELECT value FROM json_each(?))",
+        (int(meta.get("vectors_to_row", 0)), meta.get("rows_without_vector", "[]")),
+    )
+    return frozenset(row[0] for row in found)
 
 
 def _count(db: sqlite3.Connection, after: int) -> int:
@@ -146,7 +156,7 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     chosen = Chosen.of(at, settings)
     fingerprint = chosen.fingerprint
     vectors = (
-        _vectors_reason(at, state, chosen, rebuild, touched=bool(missing or changed))
+        _vectors_reason(at, state, chosen, documents, rebuild, touched=bool(missing or changed))
         if fingerprint and documents
         else None
     )
@@ -206,7 +216,15 @@ def _document_reasons(missing: Sequence[Document], changed: Sequence[Document], 
     return reasons
 
 
-def _vectors_reason(at: Layout, state: IndexState, chosen: Chosen, rebuild: str | None, *, touched: bool) -> str | None:
+def _vectors_reason(
+    at: Layout,
+    state: IndexState,
+    chosen: Chosen,
+    documents: Sequence[Document],
+    rebuild: str | None,
+    *,
+    touched: bool,
+) -> str | None:
     generation = state.meta.get("generation", "")
     if rebuild or not generation:
         return (
@@ -219,13 +237,17 @@ def _vectors_reason(at: Layout, state: IndexState, chosen: Chosen, rebuild: str 
     if not at.scan(generation).exists() or not at.vectors(generation).exists():
         return "vectors: the files of the live generation are missing"
     missing = state.pending + int(state.meta.get("vectors_missing", 0))
-    if missing or touched:
-        return (
-            f"vectors: {missing:,} passage{'s' if missing != 1 else ''} without one"
-            if missing
-            else "vectors: for the sources above"
-        )
+    if missing:
+        where = _names(sources_without_vectors(documents, state))
+        return f"vectors: {missing:,} passage{'s' if missing != 1 else ''} without one ({where})"
+    if touched:
+        return "vectors: for the sources above"
     return None
+
+
+def sources_without_vectors(documents: Sequence[Document], state: IndexState) -> list[str]:
+    """Sources of which some passage can be found by words alone for want of a vector, in order."""
+    return list(dict.fromkeys(d.source_id for d in documents if d.version_id in state.incomplete))
 
 
 def _sources(count: int) -> str:

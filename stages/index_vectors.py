@@ -23,6 +23,7 @@ from canonry.files import whole_file
 from stages.embed import Embeddings, read_embeddings
 
 VERSION = "1"
+_MOST_NAMED = 500  # rows without a vector that the store names, so that their sources can be told
 CONTRACT = "canonry/knowledge_embedding_store/1"
 DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -88,7 +89,7 @@ def lay_out(
     matrix = _gather(rows, held, generation.dimensions)
     embedded = set(matrix.text_hashes)
     texts = {text_hash for _, _, text_hash in rows}
-    missing = sum(1 for _, _, text_hash in rows if text_hash not in embedded and text_hash not in held.without)
+    missing = [row for row, _, text_hash in rows if text_hash not in embedded and text_hash not in held.without]
     alone = dict(Counter(reason for text_hash, reason in held.without.items() if text_hash in texts))
     facts = {
         "generation": generation.name,
@@ -103,11 +104,12 @@ def lay_out(
         "vector_fingerprint": generation.fingerprint,
         "vector_spec": generation.spec,
         "vectors_to_row": str(rows[-1][0] if rows else 0),
-        "vectors_missing": str(missing),
+        "vectors_missing": str(len(missing)),
+        "rows_without_vector": json.dumps(missing[:_MOST_NAMED]),
         "vector_dimensions": str(generation.dimensions),
         "lexical_only": json.dumps(alone, sort_keys=True),
     }
-    return VectorReport(generation.name, len(matrix.rows), missing, alone), values
+    return VectorReport(generation.name, len(matrix.rows), len(missing), alone), values
 
 
 def new_generation() -> str:

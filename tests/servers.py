@@ -41,6 +41,7 @@ class Standin:
         self.num_batch = 120
         self.fault: Fault | None = None
         self.log: list[dict[str, Any]] = []
+        self.answered: list[str] = []  # texts that got a vector
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.lock = threading.Lock()
@@ -152,6 +153,7 @@ def _ollama(server: Standin, handler: BaseHTTPRequestHandler, request: dict[str,
             for text in texts
         ]
         counts = [min(count, server.num_batch) if count > server.context else count for count in counts]
+    server.answered += request["input"]
     vectors = [server.vector(text, request.get("dimensions")) for text in texts]
     send(handler, 200, {"model": request["model"], "embeddings": vectors, "prompt_eval_count": sum(counts)})
 
@@ -160,6 +162,7 @@ def _openai(server: Standin, handler: BaseHTTPRequestHandler, request: dict[str,
     if max(len(tokens_of(text)) for text in texts) > server.context:
         send(handler, 400, {"error": {"message": f"maximum context length is {server.context} tokens"}})
         return
+    server.answered += texts
     data = []
     for index, text in enumerate(texts):
         vector: Any = server.vector(text)  # `dimensions` is ignored, as many servers do

@@ -274,7 +274,7 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
 
 
 def status(given: argparse.Namespace) -> int:
-    from flows.plan import as_json, make_plan, read_index
+    from flows.plan import as_json, make_plan, read_index, sources_without_vectors
 
     at = chosen(given)
     plan, state = make_plan(at), read_index(at)
@@ -284,6 +284,7 @@ def status(given: argparse.Namespace) -> int:
         "campaign_id": at.campaign, "sources": len(plan.documents), "chunks": state.rows, "embedder": plan.settings.embedder,
         "generation": state.meta.get("generation") or None, "vectors_by": state.meta.get("vector_fingerprint") or None,
         "chunks_without_vector": state.pending + int(state.meta.get("vectors_missing", 0)) if plan.fingerprint else None,
+        "sources_without_vectors": sources_without_vectors(plan.documents, state) if plan.fingerprint else [],
         "embedder_trouble": trouble, "lexical_only": alone, "default_mode": plan.settings.mode, "token_counter": COUNTER,
     }  # fmt: skip
     if given.json:

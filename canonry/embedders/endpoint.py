@@ -137,6 +137,8 @@ class Endpoint:
                 reason = _reason(error, patience)
                 if isinstance(error, httpx.ConnectError) and tries >= patience.retries // 2:
                     break  # nothing listens there
+                if isinstance(error, httpx.ReadTimeout) and tries >= 1:
+                    break  # it would take as long again
             backoff = min(_FIRST_WAIT_S * 2**tries, _MOST_BACKOFF_S) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
             wait_s = backoff if asked_wait is None else asked_wait
             if tries == patience.retries or wait_s > MOST_WAIT_S or waited + wait_s > 2 * MOST_WAIT_S:
@@ -261,7 +263,7 @@ def _reason(error: httpx.TransportError, patience: Patience) -> str:
     if isinstance(error, httpx.ConnectTimeout):
         return f"no connection within {patience.connect_s:g} s"
     if isinstance(error, httpx.TimeoutException):
-        return f"no whole reply within {patience.whole_s:g} s"
+        return f"no whole reply within {patience.whole_s:g} s (embed.timeout, embed.batch)"
     return re.sub(r"\[errno -?\d+\] ", "", str(error).lower()) or type(error).__name__
 
 

@@ -100,8 +100,8 @@ class OpenAI:
         models = [model for model in listed if isinstance(model, dict)] if isinstance(listed, list) else []
         named = [model for model in models if model.get("id") == self._address.model] or models[:1]
         meta = named[0].get("meta") if named else None
-        context = meta.get("n_ctx_train", 0) if isinstance(meta, dict) else 0
-        return Identity("", context if type(context) is int else 0)
+        sizes = [meta.get(name) for name in ("n_ctx", "n_ctx_train")] if isinstance(meta, dict) else []
+        return Identity("", min((size for size in sizes if type(size) is int and size > 0), default=0))
 
     def embed(
         self, texts: Sequence[str], dimensions: int | None, patience: Patience

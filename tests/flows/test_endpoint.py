@@ -190,3 +190,26 @@ def test_an_impossible_spec_is_refused_before_it_is_stored(workshop: Workshop, r
             "campaign", "settings", at.campaign, "--set", f"embedder={spec}", "--data", workshop.data
         )
         assert (code, "secret" in err) == (2, False)
+
+
+def test_the_same_model_at_another_address_needs_no_new_vectors(
+    workshop: Workshop, server: Standin, lore: Path, run_cli: Run
+) -> None:
+    where = ("--data", workshop.data)
+    with standin() as gone:
+        at = workshop.create(embedder=gone.spec(), embed_retries="0")
+        workshop.bring(at, lore)
+    run_cli("campaign", "settings", at.campaign, "--set", f"embedder={server.spec()}", *where)
+    assert run_cli("reindex", "--in-process", *where)[:2] == (0, "Everything is up to date.\n")
+    assert asked_lore(server) == 0
+    answer = workshop.ask(at).retrieve("gatekeeper", mode="semantic")
+    assert (answer.degraded, answer.results[0].uri) == (None, "gate.md")
+
+
+def test_why_answers_without_the_server(workshop: Workshop, lore: Path) -> None:
+    with standin() as server:
+        at = workshop.create(embedder=server.spec(), embed_retries="0")
+        workshop.bring(at, lore)
+    campaign = workshop.ask(at)
+    chunk_id = campaign.retrieve("whale oil", mode="lexical").results[0].chunk_id
+    assert campaign.why(chunk_id, "whale oil", mode="hybrid").kept
