@@ -11,6 +11,7 @@ from canonry.embedders.chosen import REMEDY, Chosen, describe_change
 from canonry.embedders.recipe import write_facts
 from canonry.errors import EmbedderError
 from canonry.layout import Layout
+from flows.pipeline import InProcess, Progress, Report, run_plan
 from flows.plan import Plan, make_plan, read_index
 
 
@@ -54,6 +55,19 @@ def reach(at: Layout, embedder: str | None = None, *, adopt: bool = True) -> Rea
         return Reached(halted=halted)
     write_facts(at.endpoints, chosen.spec, facts)
     return Reached((*((change,) if change else ()), *chosen.notices))
+
+
+def index_imported(at: Layout, progress: Progress, *, with_vectors: bool) -> Report:
+    """Index what an import brought; no server is waited for before everything can be found by words. In the lock."""
+    plan = make_plan(at)
+    asks = with_vectors and plan.chosen is not None and plan.chosen.is_served
+    report = run_plan(at, plan, InProcess(), progress, with_vectors=with_vectors and not asks)
+    if asks:
+        reached = reach(at, adopt=False)
+        report.notes += reached.notes
+        rest = replace(reached.applied_to(make_plan(at)), add=(), remove=(), rebuild=None, lost=None)
+        run_plan(at, rest, InProcess(), progress, report=report)
+    return report
 
 
 def plan_of(at: Layout, *, full: bool = False, embedder: str | None = None) -> tuple[Plan, Sequence[str]]:

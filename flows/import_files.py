@@ -22,10 +22,10 @@ from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import sweep, sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft, HeadingRule, SourceFacts
-from flows.endpoint import Reached, reach
+from flows.endpoint import index_imported
 from flows.import_report import Imported, ImportReport
-from flows.pipeline import InProcess, Progress, run_plan, silent
-from flows.plan import UNORDERED, make_plan, read_index
+from flows.pipeline import Progress, silent
+from flows.plan import UNORDERED, read_index
 from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
 from stages import chunk, classify, folder_rules, index_lexical, statements, validate
 from stages.chunking.front_matter import read_front_matter
@@ -70,10 +70,7 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
         report.warnings += folder_rules.unmatched_rules(selection.files)
     finally:
         catalog.close()
-    reached = reach(at, adopt=False) if choices.with_vectors else Reached()
-    plan = reached.applied_to(make_plan(at))
-    report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
-    report.index.notes += reached.notes
+    report.index = index_imported(at, progress, with_vectors=choices.with_vectors)
     return report
 
 

@@ -100,10 +100,19 @@ class Report:
 
 
 def run_plan(
-    at: Layout, plan: Plan, runner: Runner, progress: Progress = silent, *, with_vectors: bool = True
+    at: Layout,
+    plan: Plan,
+    runner: Runner,
+    progress: Progress = silent,
+    *,
+    with_vectors: bool = True,
+    report: Report | None = None,
 ) -> Report:
-    """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete."""
-    report = Report()
+    """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete.
+
+    `report` is that of a first part of the run, to be gone on with.
+    """
+    report = report or Report()
     if plan.touches_lexical or plan.lost:
         parts = chunk_stale(at, plan, runner, progress, report)
         if plan.touches_lexical:

@@ -137,7 +137,7 @@ class Endpoint:
                 reason = _reason(error, patience)
                 if isinstance(error, httpx.ConnectError) and tries >= patience.retries // 2:
                     break  # nothing listens there
-                if isinstance(error, httpx.ReadTimeout) and tries >= 1:
+                if isinstance(error, httpx.ReadTimeout) and tries >= min(1, patience.retries // 2):
                     break  # it would take as long again
             backoff = min(_FIRST_WAIT_S * 2**tries, _MOST_BACKOFF_S) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
             wait_s = backoff if asked_wait is None else asked_wait

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_KEEP_ALIVE = "5m"
+_KEEP_ALIVE = "30m"  # a question after a pause should not wait for the model to be loaded
 
 
 class LengthRefused(EmbedderError):

@@ -22,8 +22,8 @@ from canonry.errors import EmbedderError, TextTooLong
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-QUESTION = Patience(connect_s=1.0, whole_s=10.0, retries=1)
-GLANCE = Patience(connect_s=1.0, whole_s=5.0, retries=0)
+QUESTION = Patience(connect_s=1.0, whole_s=15.0, retries=1)  # a server may have to load the model first
+GLANCE = Patience(connect_s=1.0, whole_s=15.0, retries=0)
 _CONNECT_S = 5.0
 _MOST_HALVINGS = 6
 _ALMOST_LONGEST = 0.8  # of the longest text of a refused request: one of these is at fault
@@ -37,7 +37,7 @@ _TAILS = ("a comet with nine tails burned above the frozen sea ", "seven cooks a
 
 
 class Served:
-    """A model that was reached before: `facts` are what was learned of it. Loading it opens no connection."""
+    """A model that was reached before: `facts` are what was learned of it. Loading it sends nothing there."""
 
     def __init__(self, spec: str, settings: EmbedSettings, facts: Facts, interface: Interface | None = None) -> None:
         self.spec = spec

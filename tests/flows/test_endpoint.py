@@ -213,3 +213,17 @@ def test_why_answers_without_the_server(workshop: Workshop, lore: Path) -> None:
     campaign = workshop.ask(at)
     chunk_id = campaign.retrieve("whale oil", mode="lexical").results[0].chunk_id
     assert campaign.why(chunk_id, "whale oil", mode="hybrid").kept
+
+
+def test_words_are_found_before_a_slow_server_is_asked(workshop: Workshop, server: Standin, lore: Path) -> None:
+    """Also where it does not even say what it is."""
+    found: list[str] = []
+
+    def look(server: Standin, handler: object, texts: list[str]) -> bool:
+        found.extend(passage.uri for passage in workshop.ask(at).retrieve("whale oil", mode="lexical").results)
+        return False
+
+    server.fault = look
+    at = workshop.create(embedder=server.spec("openai"))
+    workshop.bring(at, lore)
+    assert found[0] == "lamp.md"

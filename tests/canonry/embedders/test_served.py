@@ -44,7 +44,7 @@ def test_base64_is_asked_for_and_read(server: Standin) -> None:
 def test_ollama_is_asked_not_to_cut_and_to_keep_the_model(server: Standin) -> None:
     embedder(server, "ollama").embed_documents(TEXTS)
     assert server.log[0]["truncate"] is False
-    assert server.log[0]["keep_alive"] == "5m"
+    assert server.log[0]["keep_alive"] == "30m"
 
 
 @pytest.mark.parametrize("kind", KINDS)
