@@ -54,7 +54,7 @@ def reach(at: Layout, embedder: str | None = None, *, adopt: bool = True) -> Rea
         halted = f"{change}; {REMEDY}"
         return Reached(halted=halted)
     write_facts(at.endpoints, chosen.spec, facts)
-    return Reached((*((change,) if change else ()), *chosen.notices))
+    return Reached((*((change,) if change else ()), *replace(chosen, facts=facts).notices))
 
 
 def index_imported(at: Layout, progress: Progress, *, with_vectors: bool) -> Report:

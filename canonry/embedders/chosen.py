@@ -70,7 +70,11 @@ class Chosen:
     @property
     def notices(self) -> list[str]:
         """What a person should know of the choice."""
-        return notices_of(self.spec, self.settings) if self.is_served else []
+        if not self.is_served:
+            return []
+        asked, given = self.settings.dimensions, self.dimensions
+        ignored = [f"the server gives {given} dimensions whatever embed.dimensions={asked} asks for"]
+        return notices_of(self.spec, self.settings) + (ignored if asked and given and asked != given else [])
 
 
 def describe_change(old: Facts, new: Facts) -> str:

@@ -72,12 +72,13 @@ class Served:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The vector (d,) of unit length of a question; a long one is averaged over its windows."""
         prefix, times = self._recipe.query_prefix, 0
+        patience = replace(QUESTION, whole_s=min(QUESTION.whole_s, self._settings.timeout))
         while windows := self._cut(text, "", prefix, times):
             try:
                 batches = [
                     windows[at : at + self._settings.batch] for at in range(0, len(windows), self._settings.batch)
                 ]
-                vectors = np.concatenate([self._ask(prefix, batch, QUESTION) for batch in batches])
+                vectors = np.concatenate([self._ask(prefix, batch, patience) for batch in batches])
             except LengthRefused:
                 times += 1
                 continue

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from canonry import schemas
 from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.locking import writing
 from flows.endpoint import plan_of
 from flows.pipeline import InProcess, loaded, run_plan
 from flows.plan import make_plan
+from stages.embed import without_vector
 from tests.conftest import Workshop
 from tests.fakes import WordBag
-from tests.servers import Standin, answers, fails, standin
+from tests.servers import Standin, answers, fails, send, standin
 
 Run = Callable[..., tuple[int, str, str]]
 LORE = {"gate.md": "# Gate\n\nThe gatekeeper sleeps at noon.\n", "lamp.md": "# Lamp\n\nThe lamp burns whale oil.\n"}
@@ -227,3 +229,19 @@ def test_words_are_found_before_a_slow_server_is_asked(workshop: Workshop, serve
     at = workshop.create(embedder=server.spec("openai"))
     workshop.bring(at, lore)
     assert found[0] == "lamp.md"
+
+
+def test_a_deleted_text_leaves_no_trace_among_those_without_a_vector(
+    workshop: Workshop, server: Standin, lore: Path, run_cli: Run
+) -> None:
+    server.fault = lambda server, handler, texts: (
+        any("whale" in text for text in texts)
+        and send(handler, 400, {"error": "the input length exceeds the context length"})
+    )
+    at = workshop.create(embedder=server.spec(), embed_batch="1")
+    workshop.bring(at, lore)
+    where = ("--data", workshop.data)
+    assert "1 text without a vector, to be found by words alone: refused" in run_cli("status", *where)[1]
+    assert run_cli("source", "delete", "lamp.md", "--yes", *where)[0] == 0
+    parts = (at.chunks / "vectors").glob("*/*.parquet")
+    assert not any(without_vector(schemas.made_from(part, schemas.EMBEDDING_CONTRACT)) for part in parts)

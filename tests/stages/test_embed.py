@@ -1,14 +1,27 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from canonry import schemas
-from canonry.errors import EmbedderError
-from stages.embed import MOST_PARTS, Text, embed_texts, known_hashes, merge_parts, read_embeddings, split_known
+from canonry.errors import EmbedderError, TextTooLong
+from stages.embed import (
+    MOST_PARTS,
+    TOO_LONG,
+    UNREADABLE,
+    Text,
+    embed_texts,
+    known_hashes,
+    merge_parts,
+    read_embeddings,
+    split_known,
+    without_vector,
+)
 from tests.fakes import WordBag
 
 
@@ -141,3 +154,37 @@ def test_texts_in_a_script_that_the_model_does_not_know_are_left_to_words() -> N
         Text("digits", "", "3.5"),
     )
     assert split_known([latin, chinese, mixed], frozenset({"Latin"})) == ([latin, mixed], ["chinese"])
+
+
+class Strict(WordBag):
+    """Refuses texts of more than six words, of which it cuts none below three."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        places = [at for at, text in enumerate(texts) if len(text.split()) > 6 or "never" in text]
+        if places:
+            raise TextTooLong("too long", places, self.smaller)
+        return super().embed_documents(texts)
+
+    def smaller(self, body: str, prefix: str, times: int) -> list[str]:
+        words, step = body.split(), 16 >> times
+        return [" ".join(words[at : at + step]) for at in range(0, len(words), step)] if step >= 3 else []
+
+
+def test_what_is_too_long_is_cut_smaller_until_it_fits(tmp_path: Path) -> None:
+    bag = Strict()
+    embed_texts(texts("barley at dusk", " ".join(f"w{n}" for n in range(16)), prefix=""), tmp_path, bag)
+    assert [len(text.split()) for text in bag.embedded] == [3, 4, 4, 4, 4]
+    assert read_embeddings(tmp_path, bag.fingerprint, 64).without == {}
+
+
+def test_what_never_fits_is_named_with_the_reason_and_not_asked_for_again(tmp_path: Path) -> None:
+    bag = Strict()
+    embed_texts(texts("never " * 9, "barley", prefix=""), tmp_path, bag)
+    (refused,) = (text.text_hash for text in texts("never " * 9))
+    assert read_embeddings(tmp_path, bag.fingerprint, 64).without == {refused: TOO_LONG}
+    assert refused in known_hashes(tmp_path, bag.fingerprint)
+
+
+def test_a_footer_as_they_once_were_is_still_read() -> None:
+    assert without_vector({"wordless": ["a"]}) == {"a": UNREADABLE}
+    assert without_vector({"without": {"b": TOO_LONG}, "wordless": []}) == {"b": TOO_LONG}

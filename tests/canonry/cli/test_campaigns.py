@@ -122,3 +122,9 @@ def test_the_only_campaign_need_not_be_named_and_one_of_several_must(vell: Path,
     assert code == 2
     assert "abbey, vell" in err
     assert "-c ID" in err
+
+
+def test_a_prefix_keeps_the_blank_at_its_end(vell: Path, run_cli: Cli) -> None:
+    set_ = ("--set", "embed.query_prefix=ask: ", "--set", "mode = hybrid ")
+    out = run_cli("campaign", "settings", "vell", "--data", vell, "--json", *set_)[1]
+    assert (json.loads(out)["embed.query_prefix"], json.loads(out)["mode"]) == ("ask: ", "hybrid")

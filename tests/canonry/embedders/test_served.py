@@ -7,6 +7,7 @@ import pytest
 
 from canonry.config import EmbedSettings
 from canonry.embedders import load
+from canonry.embedders.chosen import Chosen
 from canonry.embedders.recipe import Facts
 from canonry.embedders.served import Served, learn
 from canonry.errors import EmbedderError, TextTooLong
@@ -69,6 +70,9 @@ def test_fewer_dimensions_are_asked_for(server: Standin) -> None:
 
 def test_a_server_that_ignores_dimensions_is_taken_as_it_answers(server: Standin) -> None:
     assert embedder(server, "openai", dimensions=32).dimensions == 64
+    settings = EmbedSettings(dimensions=32, query_prefix="")
+    chosen = Chosen(server.spec("openai"), settings, learn(server.spec("openai"), settings))
+    assert chosen.notices == ["the server gives 64 dimensions whatever embed.dimensions=32 asks for"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
