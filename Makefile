@@ -46,7 +46,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("canonry needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[static,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[static,multilingual,report,dev]"
 	touch $(READY)
 
 clean:

@@ -1,6 +1,6 @@
 """Which fusion, weights and query terms serve best, on judged collections (BEIR folders): nDCG@10 and Recall@10.
 
-python -m benchmarks.fusion FOLDER… [--embedder static|minilm] [--queries 1000] [--json FILE]
+python -m benchmarks.fusion FOLDER… [--embedder static|minilm|e5] [--queries 1000] [--json FILE]
 
 Each document is one chunk. The legs are canonry's own, 100 candidates each, computed once; every fusion is made from
 them. "+" and "-" mark a difference to the lexical leg as it is with p < 0.05.

@@ -113,6 +113,6 @@ def fusions(words: Run, meaning: Run) -> dict[str, Run]:
             }
     for alpha in (0.1, 0.3, 0.5):
         runs[f"convex alpha={alpha}"] = {
-            key: dict(fuse.convex([words[key], meaning[key]], alpha=alpha)) for key in words
+            key: dict(fuse.convex([words[key], meaning[key]], weights=[1 - alpha, alpha])) for key in words
         }
     return runs

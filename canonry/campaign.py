@@ -22,6 +22,7 @@ from canonry.config import Settings
 from canonry.context import NO_CONTEXT, KnownNames, QueryContext, Surroundings
 from canonry.eligibility import NARRATOR, Scope, eligible_ranges
 from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing
+from canonry.gate import Gate, default_mode, read_gate
 from canonry.layout import Layout, default_root, list_campaigns
 from canonry.meaning import Meaning
 from canonry.ranking import Leg, Ranking
@@ -64,6 +65,7 @@ class _Snapshot:
 
     db: sqlite3.Connection
     settings: Settings
+    gate: Gate | None
     behind: int  # live versions that the index does not have yet
 
 
@@ -194,6 +196,32 @@ class Campaign:
             {chunk_id: assemble.passage(row, 0.0, 0) for chunk_id, row in named.items()},
         )
 
+    def corrections(self, scope: Scope, passages: Sequence[Passage]) -> dict[tuple[str, str], list[Passage]]:
+        """(version id, chunk id) of each passage that others correct -> those of them that the scope may see, the latest first."""
+        asked = self._at(scope)
+        keys = [(passage.source_version_id, passage.chunk_id) for passage in passages]
+        return asked._at_one_moment(lambda snapshot: asked._corrections(snapshot, scope, keys))
+
+    def _corrections(
+        self, snapshot: _Snapshot, scope: Scope, keys: Sequence[tuple[str, str]]
+    ) -> dict[tuple[str, str], list[Passage]]:
+        assemble = Assembler(snapshot.db, self.at, [], "", explain=False)
+        found = standing.corrections(snapshot.db, self._eligible(snapshot.db, scope), keys)
+        return {key: [assemble.passage(row, 0.0, 0) for row in rows] for key, rows in found.items()}
+
+    def survey(self, scope: Scope, work: Callable[[Iterator[Passage]], _Result]) -> _Result:
+        """What `work` makes of every passage that the scope may see, by row; all of one moment."""
+        asked = self._at(scope)
+
+        def each(snapshot: _Snapshot) -> Iterator[Passage]:
+            assemble = Assembler(snapshot.db, asked.at, [], "", explain=False)
+            for first, last in asked._eligible(snapshot.db, scope).pairs:
+                rows = snapshot.db.execute("SELECT row FROM knowledge_chunk WHERE row BETWEEN ? AND ?", (first, last))
+                for (row,) in rows.fetchall():
+                    yield assemble.passage(row, 0.0, 0)
+
+        return asked._at_one_moment(lambda snapshot: work(each(snapshot)))
+
     def _at_one_moment(self, work: Callable[[_Snapshot], _Result]) -> _Result:
         """What `work` makes of one snapshot; done again when a writer switched generations between two of its reads."""
         with database.plain_errors(self.at.lexical, "`canonry reindex --full` builds the index anew"):
@@ -214,7 +242,13 @@ class Campaign:
         found = self._rank(snapshot, request)
         ranked = found.ranking
         assemble = Assembler(
-            snapshot.db, self.at, ranked.legs, request.query, explain=request.explain, floor=ranked.floor
+            snapshot.db,
+            self.at,
+            ranked.legs,
+            request.query,
+            explain=request.explain,
+            floor=ranked.floor,
+            fusion=ranked.fusion,
         )
         results = [assemble.ranked(one) for one in ranked.chosen[: request.limit]]
         degraded = "; ".join(found.degraded) or None
@@ -222,7 +256,8 @@ class Campaign:
 
     def _rank(self, snapshot: _Snapshot, request: Request) -> _Found:
         """Everything that is relevant enough and in sight, in order, and what was lacking in the search."""
-        found = _Found(request.mode or snapshot.settings.mode)
+        by_default, notice = default_mode(snapshot.settings, snapshot.gate)
+        found = _Found(request.mode or by_default)
         words = parse_query(request.query)
         ranges = self._eligible(snapshot.db, request.scope)
         candidates = ranking.depth(request.limit)
@@ -240,13 +275,17 @@ class Campaign:
                 )
             except EmbedderError as error:
                 found.degraded.append(str(error) + ("; searched by words alone" if legs else ""))
-        if request.mode is None and found.mode == "lexical" and snapshot.settings.embedder != "none":
+        if request.mode is None and notice:
+            found.notices.append(notice)
+        elif request.mode is None and found.mode == "lexical" and snapshot.settings.embedder != "none":
             found.notices.append("searched by words; `--mode hybrid` searches by meaning too")
         around = self._surroundings(snapshot.db, request, ranges)
         if around.mentioned:
             legs.append(ranking.entity_leg(snapshot.db, around.mentioned, ranges, candidates))
         if legs:
-            found.ranking = ranking.rank(snapshot.db, legs, words, around, rerank=request.rerank, copies=request.copies)
+            found.ranking = ranking.rank(
+                snapshot.db, legs, words, around, snapshot.settings.fusion, rerank=request.rerank, copies=request.copies
+            )
         return found
 
     def _surroundings(self, db: sqlite3.Connection, request: Request, ranges: Ranges) -> Surroundings:
@@ -274,7 +313,12 @@ class Campaign:
                 if indexed > sequence:
                     continue
                 settings = Settings.parse(dict(db.execute("SELECT key, value FROM cat.setting")))
-                yield _Snapshot(db, settings, self._behind(db) if indexed < sequence and not self.at.past else 0)
+                yield _Snapshot(
+                    db,
+                    settings,
+                    read_gate(db, "cat"),
+                    self._behind(db) if indexed < sequence and not self.at.past else 0,
+                )
                 return
             finally:
                 db.rollback()

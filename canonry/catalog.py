@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
 from canonry.text import fold
 
 APPLICATION_ID = 0x63616E72  # "canr"
+Also = Callable[[sqlite3.Connection], object]  # what belongs into the same commit
 
 _LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
 _EDITABLE = {
@@ -74,6 +75,10 @@ def parse_instant(text: str) -> str:
     return instant.isoformat(timespec="microseconds")
 
 
+def nothing_else(db: sqlite3.Connection) -> None:
+    """Commit what there is, and nothing beside it."""
+
+
 class Catalog:
     """Reads and writes one catalog. Writing methods are for the holder of the campaign's lock."""
 
@@ -91,7 +96,7 @@ class Catalog:
         made = cls(database.open_writer(making), making)
         try:
             with database.transaction(made.connection) as db:
-                made._migrate(db)
+                made.migrate(db)
                 for key, value in (("campaign_id", campaign), ("created_at", now()), ("sequence", "0")):
                     db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
                 db.executemany("INSERT INTO setting VALUES (?, ?)", (settings or {}).items())
@@ -126,7 +131,7 @@ class Catalog:
             catalog = cls(database.open_writer(path), path)
             if version < len(MIGRATIONS):
                 with database.transaction(catalog.connection) as db:
-                    catalog._migrate(db)
+                    catalog.migrate(db)
         return catalog
 
     def close(self) -> None:
@@ -137,14 +142,15 @@ class Catalog:
             raise DamagedData(f"{self.path}: not a canonry catalog; restore the campaign from an export")
         return int(self.connection.execute("PRAGMA user_version").fetchone()[0])
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
+    def migrate(self, db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
+        """Take the schema forward to version `to`, inside a transaction."""
         done = int(db.execute("PRAGMA user_version").fetchone()[0])
-        for script in MIGRATIONS[done:]:
+        for script in MIGRATIONS[done:to]:
             for statement in script.split(";\n"):
                 if statement.strip():
                     db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        db.execute(f"PRAGMA user_version = {max(done, to)}")
 
     # settings
 
@@ -158,6 +164,10 @@ class Catalog:
     def meta(self, key: str) -> str:
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return str(row[0]) if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        with database.transaction(self.connection) as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def keep_meta(self, key: str, value: str) -> str:
         """The value of that key, which is `value` unless there was one before."""
@@ -216,14 +226,17 @@ class Catalog:
             kinds[kind] = (*kinds.get(kind, ()), label)
         return labels
 
-    def add(self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str) -> list[str]:
-        """Make the drafts' versions live, all in one commit; returns the ids of the versions they supersede."""
+    def add(
+        self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str, also: Also = nothing_else
+    ) -> list[str]:
+        """Make the drafts' versions live, all in one commit with `also`; returns the ids of the versions they supersede."""
         instant = now()
         superseded: list[str] = []
         with database.transaction(self.connection) as db:
             for draft in drafts:
                 superseded += self._add_source(db, draft, instant)
                 self._add_version(db, draft, instant, parser_version, chunking_version)
+            also(db)
             self._advance(db)
         return superseded
 
@@ -240,6 +253,7 @@ class Catalog:
             "imported_at": instant, "valid_from": instant, "stated_level": facts.spoiler_level,
             "stated_hidden": int(facts.visibility == "hidden"), "stated_tags": json.dumps([fold(t) for t in facts.spoiler_tags]),
             "stated_roles": json.dumps([fold(role) for role in facts.allowed_roles]), "heading_rules": draft.heading_rules_json,
+            "normal_hash": draft.normal_hash,
         }  # fmt: skip
         names = ", ".join(row)
         db.execute(
@@ -276,9 +290,17 @@ class Catalog:
             (heading_rules, names, source_id),
         )
 
-    def restate(self, source_id: str, facts: SourceFacts, heading_rules: str, stated: Iterable[str]) -> None:
-        """What a new import says of an unchanged file; with other heading rules it will be cut anew."""
+    def restate(
+        self,
+        source_id: str,
+        facts: SourceFacts,
+        heading_rules: str,
+        stated: Iterable[str],
+        also: Also = nothing_else,
+    ) -> None:
+        """What is said of a source whose text stays, in one commit with `also`; with other heading rules it will be cut anew."""
         with database.transaction(self.connection) as db:
+            also(db)
             self._write_facts(db, source_id, facts, now())
             self._write_statement(db, source_id, heading_rules, stated)
 
@@ -321,6 +343,30 @@ class Catalog:
             db.execute(
                 "UPDATE knowledge_source SET enabled = ?, updated_at = ? WHERE source_id = ?",
                 (int(enabled), now(), source_id),
+            )
+
+    def detach(self, source_id: str, name: str) -> None:
+        """Let a source have no original: its text came from the user, not from a file."""
+        with database.transaction(self.connection) as db:
+            db.execute(
+                "UPDATE knowledge_source SET original_path = '', original_filename = ? WHERE source_id = ?",
+                (name, source_id),
+            )
+
+    def supersede(self, source_id: str, successor: str | None) -> None:
+        """Let another source hold in place of this one, from now on; None takes that back."""
+        with database.transaction(self.connection) as db:
+            at, seen = successor, {source_id}
+            while at is not None:
+                if at in seen:
+                    raise UsageError(f"{source_id} and {successor} would supersede each other; name another source")
+                seen.add(at)
+                row = db.execute("SELECT superseded_by FROM knowledge_source WHERE source_id = ?", (at,)).fetchone()
+                at = row[0] if row else None
+            instant = now()
+            db.execute(
+                "UPDATE knowledge_source SET superseded_by = ?, superseded_at = ?, updated_at = ? WHERE source_id = ?",
+                (successor, instant if successor else None, instant, source_id),
             )
 
     def delete(self, source_id: str) -> list[str]:
@@ -406,15 +452,6 @@ class Catalog:
     def content_hashes(self) -> set[str]:
         """The contents that any version holds."""
         return {row[0] for row in self.connection.execute("SELECT content_hash FROM knowledge_source_version")}
-
-    def by_content(self) -> dict[str, str]:
-        """SHA-256 of each live content (as stored and as it lay in the file) -> its source's id."""
-        found: dict[str, str] = {}
-        for content, original, source_id in self.connection.execute(
-            "SELECT content_hash, original_hash, source_id FROM knowledge_source_version WHERE valid_to IS NULL ORDER BY source_id DESC"
-        ):
-            found[content] = found[original] = source_id
-        return found
 
     def by_path(self) -> dict[str, tuple[str, str, int]]:
         """Original path -> (source_id, original_hash of the live version, its number)."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from canonry.errors import UsageError
+from canonry.fuse import DEFAULT_FUSION, METHODS, Fusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,7 @@ class Settings:
     chunk: ChunkSettings = ChunkSettings()
     max_file_bytes: int = MAX_FILE_BYTES
     embed: EmbedSettings = EmbedSettings()
+    fusion: Fusion = DEFAULT_FUSION
 
     @classmethod
     def parse(cls, stored: Mapping[str, str]) -> Settings:
@@ -130,6 +132,7 @@ class Settings:
             "max_file_bytes",
             *(f"chunk.{field.name.removesuffix('_tokens')}" for field in fields(ChunkSettings)),
             *(f"embed.{field.name}" for field in fields(EmbedSettings)),
+            *(f"fusion.{field.name}" for field in fields(Fusion)),
         }
         for key in stored:
             if key not in known:
@@ -147,7 +150,7 @@ class Settings:
             raise UsageError(f"max_file_bytes={limit} must lie between 1 and {1 << 30}: choose another limit")
         proportions = ChunkSettings.for_target(sizes["target_tokens"]) if "target_tokens" in sizes else ChunkSettings()
         embedder = stored.get("embedder", EMBEDDER_DEFAULT)
-        return cls(embedder, mode, replace(proportions, **sizes), limit, EmbedSettings.parse(stored))
+        return cls(embedder, mode, replace(proportions, **sizes), limit, EmbedSettings.parse(stored), _fusion(stored))
 
     def as_text(self) -> dict[str, str]:
         """Every setting as it is stored and shown."""
@@ -155,13 +158,36 @@ class Settings:
             f"chunk.{field.name.removesuffix('_tokens')}": str(getattr(self.chunk, field.name))
             for field in fields(self.chunk)
         }
+        fusion = {f"fusion.{field.name}": f"{getattr(self.fusion, field.name)}" for field in fields(self.fusion)}
         return {
-            "embedder": self.embedder,
-            "mode": self.mode,
-            "max_file_bytes": str(self.max_file_bytes),
-            **sizes,
-            **self.embed.as_text(),
-        }
+            "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes),
+            **sizes, **self.embed.as_text(), **fusion,
+        }  # fmt: skip
+
+
+def _fusion(stored: Mapping[str, str]) -> Fusion:
+    default = DEFAULT_FUSION
+    method = stored.get("fusion.method", default.method)
+    if method not in METHODS:
+        raise UsageError(f"fusion.method {method!r} is unknown; choose from {', '.join(METHODS)}")
+    k = _whole_number("fusion.k", stored.get("fusion.k", str(default.k)))
+    if not 1 <= k <= 10_000:
+        raise UsageError(f"fusion.k={k} must lie between 1 and 10000: choose another rank constant")
+    shares = {
+        name: _share(f"fusion.{name}", stored.get(f"fusion.{name}", str(getattr(default, name))))
+        for name in ("weight", "alpha", "entity")
+    }
+    return Fusion(method, k, **shares)
+
+
+def _share(key: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"setting {key}={text!r} is not a number; give one from 0 to 1") from None
+    if not 0 <= value <= 1:
+        raise UsageError(f"{key}={text} must lie between 0 and 1: choose another share")
+    return value
 
 
 def _whole_number(key: str, text: str) -> int:

@@ -89,6 +89,7 @@ def clauses(scope: Scope) -> list[Clause]:
     ]
     if scope.role != NARRATOR:
         found.append(Clause("visibility", "s.visibility = 'normal' AND r.hidden = 0", (), True))
+    found.append(_successor(scope, tags))
     for_role = f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})"
     found.append(Clause("role", for_role, (fold(scope.role),), True))
     if scope.as_of is None:
@@ -111,6 +112,28 @@ def clauses(scope: Scope) -> list[Clause]:
         if wanted:
             found.append(Clause(kind, _labelled(kind, len(wanted)), tuple(map(fold, wanted))))
     return found
+
+
+def _successor(scope: Scope, tags: tuple[str, ...]) -> Clause:
+    """A source gives way to its successor where the scope may see that: a successor in secret changes nothing in sight."""
+    labels = "EXISTS (SELECT 1 FROM cat.source_label l WHERE l.source_id = n.source_id AND l.kind = '{}'{})"
+    conditions = ["n.source_id = s.superseded_by", "n.enabled = 1", "n.spoiler_level <= ?"]
+    values: list[object] = [scope.spoiler_level]
+    if scope.role != NARRATOR:
+        conditions.append("n.visibility = 'normal'")
+    conditions.append(
+        f"(NOT {labels.format('allowed_role', '')} OR {labels.format('allowed_role', ' AND l.folded = ?')})"
+    )
+    values.append(fold(scope.role))
+    if tags:
+        among = f" AND l.folded IN ({', '.join('?' * len(tags))})"
+        conditions.append(f"NOT {labels.format('spoiler_tag', among)}")
+        values += tags
+    if scope.as_of is not None:
+        conditions.append("s.superseded_at <= ?")
+        values.append(scope.as_of)
+    there = f"SELECT 1 FROM cat.knowledge_source n WHERE {' AND '.join(conditions)}"
+    return Clause("successor", f"(s.superseded_by IS NULL OR NOT EXISTS ({there}))", tuple(values))
 
 
 def predicate(scope: Scope) -> tuple[str, list[object]]:

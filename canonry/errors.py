@@ -4,10 +4,12 @@ CanonryError                 the base: one line that says what, where and what t
 ├── UsageError               the call cannot mean anything: wrong option, impossible setting, bad id (exit 2)
 ├── NotFound                 a campaign, source, version or chunk that does not exist (exit 1)
 ├── RejectedFile             a file that is not imported, with the reason; the rest of the batch goes on
+├── RefusedArchive           an archive that is not restored, with the entry and the reason; nothing was written
 ├── DamagedData              a stored file that is not what it says it is; the message names the repair
 ├── IndexMissing             the campaign has no index yet, or one of another contract; `canonry reindex` builds it
 ├── Busy                     another process holds the campaign's write lock, named in the message
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
+├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
     └── TextTooLong          some texts are longer than the model takes; they can be cut smaller
@@ -44,6 +46,26 @@ class RejectedFile(CanonryError):
 
     def __reduce__(self) -> tuple[type[RejectedFile], tuple[str, str]]:
         return RejectedFile, (self.name, self.reason)
+
+
+class RefusedArchive(CanonryError):
+    """An archive that is not restored, as a whole. `entry` is what is wrong in it, empty where it is the file itself."""
+
+    def __init__(self, archive: str, entry: str, reason: str) -> None:
+        where = f"{archive}: entry {shown(entry)}" if entry else archive
+        super().__init__(f"{where}: {reason}; nothing was restored")
+        self.archive = archive
+        self.entry = entry
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[RefusedArchive], tuple[str, str, str]]:
+        return RefusedArchive, (self.archive, self.entry, self.reason)
+
+
+def shown(name: str) -> str:
+    """A name from elsewhere as a message may hold it: in quotes, short, its control characters as escapes."""
+    short = name if len(name) <= 120 else f"{name[:119]}…"
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short) + "'"
 
 
 class DamagedData(CanonryError):

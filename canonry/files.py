@@ -8,6 +8,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 
 from canonry.errors import DamagedData, NoSpace
@@ -79,9 +80,21 @@ def sweep(*folders: Path) -> int:
     swept = 0
     for folder in folders:
         for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
-            if left.is_dir() and not left.is_symlink():
-                shutil.rmtree(left, ignore_errors=True)
-            else:
-                left.unlink(missing_ok=True)
+            remove(left)
             swept += 1
     return swept
+
+
+def sweep_beside(path: Path) -> None:
+    """Remove what an interrupted writer of this very file left beside it."""
+    for left in path.parent.glob(f"{TEMPORARY_PREFIX}{'[0-9a-f]' * 12}-{escape(path.name[-80:])}"):
+        remove(left)
+
+
+def remove(*paths: Path) -> None:
+    """Remove files and whole folders, as far as they are there; a link goes, and what it leads to stays."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ the legs.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 
@@ -16,14 +17,61 @@ class _Ordered(Hashable, Protocol):
 
 Id = TypeVar("Id", bound=_Ordered)
 
-RRF_K = 10
-LEXICAL_WEIGHT = 1.0
-SEMANTIC_WEIGHT = 0.25
+METHODS = ("rrf", "convex")
+LEXICAL, SEMANTIC, ENTITY = "lexical", "semantic", "entity"
 
 
-def rrf(
-    legs: Sequence[Sequence[Id]], *, k: int = RRF_K, weights: Sequence[float] | None = None
-) -> list[tuple[Id, float]]:
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """How the legs become one list.
+
+    rrf: the lexical leg weighs 1, the semantic leg `weight`; `k` is the rank constant. convex: `alpha` is the share of
+    the semantic leg, 1 - alpha that of the lexical one. A leg of mentioned names weighs `entity` beside either.
+    """
+
+    method: str = "rrf"
+    k: int = 10
+    weight: float = 0.25
+    alpha: float = 0.3
+    entity: float = 0.25
+
+    @property
+    def label(self) -> str:
+        """Method and parameters in a few words."""
+        return f"rrf k={self.k} w={self.weight:g}" if self.method == "rrf" else f"convex α={self.alpha:g}"
+
+    def weight_of(self, leg: str) -> float:
+        """The share of a leg in the fused score."""
+        if leg == ENTITY:
+            return self.entity
+        if self.method == "rrf":
+            return 1.0 if leg == LEXICAL else self.weight
+        return 1.0 - self.alpha if leg == LEXICAL else self.alpha
+
+    def shares(self, legs: Mapping[str, Sequence[tuple[Id, float]]]) -> dict[str, dict[Id, float]]:
+        """What each leg (best first) adds to the fused score of what it found, by the name of the leg."""
+        found: dict[str, dict[Id, float]] = {}
+        for name, leg in legs.items():
+            weight = self.weight_of(name)
+            if self.method == "rrf":
+                found[name] = dict(rrf([[item for item, _ in leg]], k=self.k, weights=[weight]))
+            else:
+                found[name] = dict(convex([dict(leg)], weights=[weight]))
+        return found
+
+    def fuse(self, legs: Mapping[str, Sequence[tuple[Id, float]]]) -> list[tuple[Id, float]]:
+        """The legs as one list of (id, fused score): best first, ties by id."""
+        scores: dict[Id, float] = {}
+        for leg in self.shares(legs).values():
+            for item, share in leg.items():
+                scores[item] = scores.get(item, 0.0) + share
+        return _ordered(scores)
+
+
+DEFAULT_FUSION = Fusion()
+
+
+def rrf(legs: Sequence[Sequence[Id]], *, k: int, weights: Sequence[float] | None = None) -> list[tuple[Id, float]]:
     """Reciprocal-rank fusion: the sum over the legs of weight / (k + rank), rank from 1.
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
@@ -36,15 +84,17 @@ def rrf(
     return _ordered(scores)
 
 
-def convex(legs: Sequence[Mapping[Id, float]], *, alpha: float) -> list[tuple[Id, float]]:
-    """(1 - alpha) × lexical + alpha × semantic over min-max normalised scores, for exactly two legs in that order.
+def convex(legs: Sequence[Mapping[Id, float]], *, weights: Sequence[float]) -> list[tuple[Id, float]]:
+    """The sum over the legs of weight × min-max normalised score; with weights 1 - α and α a convex combination.
 
     Bruch, Gai and Ingber, "An analysis of fusion functions for hybrid retrieval", TOIS 2023. What a leg did not find
     counts as that leg's lowest score. Best first, ties by id.
     """
-    lexical, semantic = (_min_max(leg) for leg in legs)
-    ids = {*lexical, *semantic}
-    return _ordered({item: (1 - alpha) * lexical.get(item, 0.0) + alpha * semantic.get(item, 0.0) for item in ids})
+    scores: dict[Id, float] = {}
+    for weight, leg in zip(weights, map(_min_max, legs), strict=True):
+        for item, score in leg.items():
+            scores[item] = scores.get(item, 0.0) + weight * score
+    return _ordered(scores)
 
 
 def _min_max(leg: Mapping[Id, float]) -> dict[Id, float]:

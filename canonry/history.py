@@ -1,7 +1,8 @@
 """Past packs, as they were supplied: readable after their sources changed or went.
 
 A record is shown to whom it was made for, or who sees no less: asked as a role, up to a spoiler level, one finds the
-records of that role and of player, made at that level or below. A narrator's records are no player's to read.
+records of that role and of player, made at that level or below, that hold nothing with a tag that is forbidden. A
+narrator's records are no player's to read.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ from canonry.errors import CanonryError, NotFound
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Pack
+from canonry.text import fold
 
 _LOCK_WAIT_S = 1.0
 _VISIBLE = "lower(role) IN (lower(?), 'player') AND json_extract(supplied, '$.settings.spoiler_level') <= ?"
+_UNTAGGED = (
+    "NOT EXISTS (SELECT 1 FROM json_each(supplied, '$.items') i, json_each(i.value, '$.spoiler_tags') t "
+    "WHERE folded(t.value) IN ({}))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +59,12 @@ def record_pack(at: Layout, pack: Pack) -> Pack:
 
 def list_records(at: Layout, scope: Scope, limit: int) -> list[Record]:
     """The latest records that the scope's role may read at its spoiler level, the last first."""
-    return _records(at, _VISIBLE, [scope.role, scope.spoiler_level], limit)
+    return _records(at, scope, "1", [], limit)
 
 
 def show_record(at: Layout, record_id: int, scope: Scope) -> Record:
     """One of them; NotFound alike for a record that is not there and for one that the role may not read."""
-    found = _records(at, f"{_VISIBLE} AND record_id = ?", [scope.role, scope.spoiler_level, record_id], 1)
+    found = _records(at, scope, "record_id = ?", [record_id], 1)
     if not found:
         raise NotFound(
             f"record {record_id} is not in the history of campaign {at.campaign!r} for role {scope.role!r} at spoiler "
@@ -67,7 +73,12 @@ def show_record(at: Layout, record_id: int, scope: Scope) -> Record:
     return found[0]
 
 
-def _records(at: Layout, where: str, parameters: Sequence[object], limit: int) -> list[Record]:
+def _records(at: Layout, scope: Scope, which: str, parameters: Sequence[object], limit: int) -> list[Record]:
+    conditions, values = [_VISIBLE, which], [scope.role, scope.spoiler_level, *parameters]
+    if scope.forbid_tags:
+        conditions.append(_UNTAGGED.format(", ".join("?" * len(scope.forbid_tags))))
+        values += map(fold, scope.forbid_tags)
     with closing(Catalog.open(at.catalog)) as catalog:
-        rows = catalog.records(where=where, parameters=parameters, limit=limit)
+        catalog.connection.create_function("folded", 1, fold, deterministic=True)
+        rows = catalog.records(where=" AND ".join(conditions), parameters=values, limit=limit)
     return [Record(*row[:-1], supplied=json.loads(row.supplied)) for row in rows]

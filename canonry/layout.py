@@ -17,6 +17,7 @@ from canonry.errors import UsageError
 _CAMPAIGN_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}\Z")
 _DEVICE_NAMES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 TEMPORARY_PREFIX = ".tmp-"  # every file in the making; swept by the next writer
+EXTENSIONS = {"text/markdown": "md", "text/plain": "txt"}  # of stored files
 
 
 def is_campaign_id(campaign: str) -> bool:
@@ -30,6 +31,11 @@ def check_campaign_id(campaign: str) -> str:
             f"campaign id {campaign!r} is not usable: take 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit"
         )
     return campaign
+
+
+def passing(folder: Path, what: str) -> Path:
+    """The name of a campaign's folder while it is being "restored" or "deleted"; the campaign's next writer sweeps it."""
+    return folder.with_name(f"{TEMPORARY_PREFIX}{what}-{folder.name}")
 
 
 def default_root() -> Path:
@@ -60,6 +66,11 @@ class Layout:
         return self.raw / "files"
 
     @property
+    def proposed(self) -> Path:
+        """Texts that wait for a decision; each goes when it is made."""
+        return self.raw / "proposed"
+
+    @property
     def catalog(self) -> Path:
         return self.raw / "catalog.sqlite"
 
@@ -87,6 +98,10 @@ class Layout:
     def file(self, content_hash: str, extension: str) -> Path:
         """The stored bytes of a version. `extension` is without its dot."""
         return self.files / f"{content_hash}.{extension}"
+
+    def proposed_file(self, content_hash: str, extension: str) -> Path:
+        """The bytes of a proposed text. `extension` is without its dot."""
+        return self.proposed / f"{content_hash}.{extension}"
 
     def part(self, key: str) -> Path:
         """One part file of knowledge_chunk."""

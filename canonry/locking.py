@@ -1,4 +1,4 @@
-"""One writer a campaign: a lock that the system lets go of when its holder dies."""
+"""One writer a campaign or save: a lock that the system lets go of when its holder dies."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from canonry.catalog import now
 from canonry.errors import Busy
-from canonry.files import room_for, sweep
-from canonry.layout import Layout
+from canonry.files import remove, room_for, sweep
+from canonry.layout import Layout, passing
 
 WAIT_S = 10.0
 
@@ -21,23 +21,50 @@ WAIT_S = 10.0
 @contextmanager
 def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the campaign's write lock; Busy, with the holder's name, after `wait_s`. Sweeps what a dead writer left."""
+    with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
+        for folder in (at.raw, at.chunks, at.index):
+            remove(passing(folder, "restored"), passing(folder, "deleted"))
+        sweep(
+            at.raw,
+            at.files,
+            at.proposed,
+            at.chunks,
+            at.chunks / "vectors",
+            *(at.chunks / "vectors").glob("*"),
+            at.index,
+        )
+        yield
+
+
+@contextmanager
+def undisturbed(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Keep writers out and change nothing, for who looks at everything. A folder that cannot be written has no writers."""
+    if not os.access(at.lock.parent, os.W_OK):
+        yield
+        return
+    with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
+        yield
+
+
+@contextmanager
+def holding(path: Path, what: str, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Hold the lock file `path` of something that has one writer; Busy, with the holder's name, after `wait_s`."""
     from filelock import FileLock, Timeout
 
-    holder = at.lock.with_suffix(".holder.json")
-    with room_for(at.lock):
-        at.lock.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(at.lock, timeout=wait_s)
+    holder = path.with_suffix(".holder.json")
+    with room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path, timeout=wait_s)
         try:
             lock.acquire()
         except Timeout:
             raise Busy(
-                f"campaign {at.campaign!r} is being written by {_describe(holder)}; waited {wait_s:g} s, try again when it is done"
+                f"{what} is being written by {_describe(holder)}; waited {wait_s:g} s, try again when it is done"
             ) from None
         try:
             holder.write_text(
                 json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": _command()})
             )
-            sweep(at.raw, at.files, at.chunks, at.chunks / "vectors", *(at.chunks / "vectors").glob("*"), at.index)
             yield
         finally:
             holder.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from canonry import lexical, ranking
 from canonry.config import Settings
 from canonry.embedders import knows
 from canonry.embedders.chosen import Chosen
-from canonry.errors import EmbedderError
+from canonry.errors import CanonryError, EmbedderError
 from canonry.lexical import Ranges
 from canonry.ranking import Leg
 
@@ -93,5 +93,12 @@ class Meaning:
 
     def _embedder(self, chosen: Chosen) -> Embedder:
         if chosen not in self.embedders:
-            self.embedders[chosen] = chosen.load()
+            try:
+                self.embedders[chosen] = chosen.load()
+            except EmbedderError:
+                raise
+            except CanonryError as error:  # a model that is gone or damaged: its vectors are of no use
+                raise EmbedderError(
+                    f"the vectors were made by {chosen.spec}, which cannot be asked: {error}"
+                ) from error
         return self.embedders[chosen]

@@ -76,11 +76,15 @@ MIGRATIONS = (
     ALTER TABLE knowledge_source ADD COLUMN superseded_at TEXT;
     -- SHA-256 of the normalised text; '' for versions that were imported before it was kept
     ALTER TABLE knowledge_source_version ADD COLUMN normal_hash TEXT NOT NULL DEFAULT '';
+    -- passages that hold where other passages say otherwise; a passage is named by the hash of its text, so that it is
+    -- known again wherever it has moved in its source
     CREATE TABLE correction (
-        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE, -- the correction itself
+        source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
+        body_hash TEXT NOT NULL,
         of_source_id TEXT NOT NULL REFERENCES knowledge_source ON DELETE CASCADE,
-        of_text_hash TEXT NOT NULL, -- of the passage's normalised text; '' for the whole source
-        PRIMARY KEY (source_id, of_source_id, of_text_hash)
+        of_body_hash TEXT NOT NULL,
+        made_at TEXT NOT NULL,
+        PRIMARY KEY (source_id, body_hash, of_source_id, of_body_hash)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX correction_of ON correction (of_source_id);
     CREATE TABLE conflict_decision (

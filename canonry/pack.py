@@ -6,11 +6,14 @@ and state, so that a model's prompt cache keeps it. Everything else is framed wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 
-from canonry import frame
+from canonry import authority, frame
+from canonry.authority import Disagreement
 from canonry.campaign import Campaign
+from canonry.claims import Claim, claims
+from canonry.conflicts import Conflict, among
 from canonry.context import NO_CONTEXT, QueryContext
 from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
 from canonry.errors import NotFound, PinDoesNotFit
@@ -18,7 +21,7 @@ from canonry.overlap import shingles
 from canonry.ranking import LARGEST_LIMIT
 from canonry.records import CLASSES
 from canonry.retrieval import Answer, Passage
-from canonry.room import DEFAULT_BUDGET, Candidate, Limits, Room
+from canonry.room import DEFAULT_BUDGET, Candidate, Key, Limits, Room
 from canonry.secret import campaign_secret
 from canonry.tokens import COUNTER, count_tokens
 
@@ -70,7 +73,8 @@ class Omitted:
 class Pack:
     """What one question supplies. `text` is what a prompt is given; `total_tokens` is its count by `counter`.
 
-    `pack_id` is null until it is recorded, `degraded` says why less was searched than was asked for.
+    `disagreements` are those between canon and the accepted state. `pack_id` is null until it is recorded, `degraded`
+    says why less was searched than was asked for.
     """
 
     campaign_id: str
@@ -86,6 +90,7 @@ class Pack:
     omitted: tuple[Omitted, ...]
     warnings: tuple[str, ...]
     notices: tuple[str, ...]
+    disagreements: tuple[Disagreement, ...]
     text: str
     pack_id: int | None = None
     counter: str = COUNTER
@@ -106,6 +111,7 @@ class Pack:
             "settings": asdict(self.scope) | {"context": asdict(self.context), "budgets": budgets, "pins": self.pins},
             "warnings": self.warnings,
             "notices": self.notices,
+            "disagreements": [one.as_json() for one in self.disagreements],
             "items": [item.as_json() for item in self.items],
             "omitted": [omitted.as_json() for omitted in self.omitted],
             "text": self.text,
@@ -138,20 +144,82 @@ def build_pack(
             )
     answer = _ask(campaign, query, scope, mode, context, limits)
     standing_mark, warning = _standing_mark(campaign, always) if always else ("", "")
-    prepare = _Preparer(standing_mark, mark or frame.new_mark())
-    room = Room(limits, state)
+    every = [*always, *pinned.values(), *answer.results]
+    correcting = campaign.corrections(scope, every)
+    settled, unsettled = _conflicts(campaign, [*every, *(one for found in correcting.values() for one in found)])
+    for key, holding in settled.items():
+        correcting[key] = [*correcting.get(key, []), *holding]
+    prepare = _Preparer(standing_mark, mark or frame.new_mark(), claims(state), correcting.keys())
+    before = [prepare(passage, frame.ALWAYS, "always included") for passage in always]
+    room = Room(limits, state, _companions(prepare, before, every, correcting))
     warnings = [warning] if warning else []
-    warnings += room.take_always([prepare(passage, frame.ALWAYS, "always included") for passage in always])
-    room.take_pins([prepare(pinned[chunk_id], pinned[chunk_id].class_, "pinned") for chunk_id in dict.fromkeys(pins)])
-    room.take_ranked([prepare(passage, passage.class_, "; ".join(passage.reasons)) for passage in answer.results])
+    warnings += room.take_always(before)
+    room.take_pins(
+        [prepare(pinned[chunk_id], _section(pinned[chunk_id]), "pinned") for chunk_id in dict.fromkeys(pins)]
+    )
+    ranked = [prepare(passage, _section(passage), "; ".join(passage.reasons)) for passage in answer.results]
+    for candidate in ranked:
+        overtaken = prepare.disagreements[candidate.key]
+        if authority.is_mostly(candidate.passage, overtaken) and all(candidate.key != one.key for one in room.chosen):
+            room.leave(candidate, f"{authority.CURRENT_STATE} says otherwise: {overtaken[0].state!r}")
+    room.take_ranked(ranked)
     text = _render(room.chosen)
     total = count_tokens(text)
     assert total <= limits.whole, f"{total} tokens in a pack of {limits.whole}"
+    shown = {candidate.key for candidate in (*room.chosen, *(left for left, _ in room.omitted()))}
+    disagreements = tuple(one for key, found in prepare.disagreements.items() if key in shown for one in found)
+    warnings += [one.warning for one in disagreements]
+    chosen_keys = {candidate.key for candidate in room.chosen}
+    warnings += [
+        conflict.warning for conflict in unsettled if {_key(side.passage) for side in conflict.sides} <= chosen_keys
+    ]
     return Pack(
         campaign.at.campaign, query, scope, context, answer.mode, answer.degraded, limits, tuple(dict.fromkeys(pins)), total,
         tuple(Item(chosen.passage, chosen.section, chosen.tokens, chosen.why) for chosen in room.chosen),
-        tuple(_omitted(left, reason) for left, reason in room.omitted()), tuple(warnings), tuple(answer.notices), text,
+        tuple(_omitted(left, reason) for left, reason in room.omitted()), tuple(warnings), tuple(answer.notices),
+        disagreements, text,
     )  # fmt: skip
+
+
+def _section(passage: Passage) -> str:
+    is_correction = passage.class_ == "canon" and passage.source_type == authority.CORRECTION_TYPE
+    return frame.CORRECTION if is_correction else passage.class_
+
+
+def _companions(
+    prepare: _Preparer,
+    before: Sequence[Candidate],
+    every: Sequence[Passage],
+    correcting: Mapping[Key, Sequence[Passage]],
+) -> dict[Key, list[Candidate]]:
+    """What must stand beside each corrected passage, as a candidate of its own."""
+    always = {candidate.key: candidate for candidate in before}
+    made: dict[Key, Candidate] = {}
+    found: dict[Key, list[Candidate]] = {}
+    for passage in every:
+        key = _key(passage)
+        for other in correcting.get(key, ()):
+            its_key = _key(other)
+            if its_key not in made:
+                made[its_key] = always.get(its_key) or prepare(other, _section(other), "corrects another passage")
+        found[key] = [made[_key(other)] for other in correcting.get(key, ())]
+    return found
+
+
+def _conflicts(campaign: Campaign, passages: Sequence[Passage]) -> tuple[dict[Key, list[Passage]], list[Conflict]]:
+    """By its key, what holds over a passage of less authority that contradicts it; and the conflicts that are open."""
+    settled: dict[Key, list[Passage]] = {}
+    unsettled: list[Conflict] = []
+    for conflict in among(campaign.at, passages):
+        if conflict.holds is not None and conflict.loser is not None:
+            settled.setdefault(_key(conflict.loser.passage), []).append(conflict.holds.passage)
+        elif conflict.is_open:
+            unsettled.append(conflict)
+    return settled, unsettled
+
+
+def _key(passage: Passage) -> Key:
+    return passage.source_version_id, passage.chunk_id
 
 
 def warn_of_always(campaign: Campaign) -> str:
@@ -193,17 +261,27 @@ def _standing_mark(campaign: Campaign, always: Sequence[Passage]) -> tuple[str, 
 
 
 class _Preparer:
-    """Frames passages: those that always hold with their own mark, all others with that of the pack."""
+    """Frames passages: those that always hold with their own mark, all others with that of the pack.
 
-    def __init__(self, standing_mark: str, fresh_mark: str) -> None:
+    `disagreements` are what the framed passages and the accepted state cannot both have, by the passage's key.
+    """
+
+    def __init__(self, standing_mark: str, fresh_mark: str, state: Sequence[Claim], corrected: Set[Key]) -> None:
         self._marks = tuple(mark for mark in (standing_mark, fresh_mark) if mark)
         self._standing_mark = standing_mark
         self._fresh_mark = fresh_mark
+        self._state = state
+        self._corrected = corrected
+        self.disagreements: dict[Key, list[Disagreement]] = {}
 
     def __call__(self, passage: Passage, section: str, why: str) -> Candidate:
+        key = _key(passage)
+        if key not in self.disagreements:
+            self.disagreements[key] = authority.disagreements(passage, self._state)
         place = _place(passage.title, passage.heading_path)
         mark = self._standing_mark if section == frame.ALWAYS else self._fresh_mark
-        block = frame.frame(passage.class_, place, passage.exact_text, mark, self._marks)
+        notes = authority.notes(passage, self.disagreements[key], corrected=key in self._corrected)
+        block = frame.frame(passage.class_, place, passage.exact_text, mark, self._marks, notes)
         return Candidate(
             passage, section, why, " > ".join(place), block, count_tokens(block), shingles(passage.exact_text)
         )

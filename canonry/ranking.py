@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from canonry import fuse, lexical
+from canonry import lexical
 from canonry.context import Name, Surroundings, read_terms
 from canonry.errors import UsageError
 from canonry.floor import Floor
+from canonry.fuse import DEFAULT_FUSION, ENTITY, LEXICAL, SEMANTIC, Fusion
 from canonry.lexical import Hit, Ranges
 from canonry.rerank import Boosts, Candidate, boosts
 from canonry.text import Query
@@ -26,19 +27,17 @@ if TYPE_CHECKING:
 
 CANDIDATES = 100  # of each leg; fixed, so that a smaller limit is the beginning of a larger one
 LARGEST_LIMIT = 1_000
-ENTITY_WEIGHT = 0.25
 SURE_ABOVE_MINIMUM = 0.03  # cosine, of the best passage; on the demo set and two collections it cost no answer
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One ranked list: rows with their scores, best first, ties by chunk id; `weight` is its share in the fusion.
+    """One ranked list: rows with their scores, best first, ties by chunk id.
 
     Where its best score is below `sure`, it counts only beside words that answer the question.
     """
 
     name: str
-    weight: float
     hits: tuple[Hit, ...]
     sure: float = 0.0
 
@@ -64,6 +63,7 @@ class Ranking:
     """What the legs found, in order, and what became of the rest: `below` the floor, `copies` of a row that stands."""
 
     legs: tuple[Leg, ...] = ()
+    fusion: Fusion = DEFAULT_FUSION
     chosen: Sequence[Ranked] = ()
     floor: Floor | None = None
     below: frozenset[int] = frozenset()
@@ -83,7 +83,7 @@ def depth(limit: int) -> int:
 
 def lexical_leg(db: sqlite3.Connection, query: Query, ranges: Ranges, candidates: int) -> Leg:
     """BM25 over the eligible rows."""
-    return _leg(db, "lexical", fuse.LEXICAL_WEIGHT, lexical.search(db, query, ranges, candidates), candidates)
+    return _leg(db, LEXICAL, lexical.search(db, query, ranges, candidates), candidates)
 
 
 def semantic_leg(
@@ -91,8 +91,8 @@ def semantic_leg(
 ) -> Leg:
     """Cosine over the eligible rows that have vectors; what lies under the model's floor is noise and left out."""
     hits = [hit for hit in scan.search(vector, ranges, candidates) if hit.score >= minimum]  # type: ignore[arg-type]
-    leg = _leg(db, "semantic", fuse.SEMANTIC_WEIGHT, hits, candidates)
-    return Leg(leg.name, leg.weight, leg.hits, minimum + SURE_ABOVE_MINIMUM)
+    leg = _leg(db, SEMANTIC, hits, candidates)
+    return Leg(leg.name, leg.hits, minimum + SURE_ABOVE_MINIMUM)
 
 
 def entity_leg(db: sqlite3.Connection, names: Sequence[Name], ranges: Ranges, candidates: int) -> Leg:
@@ -101,14 +101,14 @@ def entity_leg(db: sqlite3.Connection, names: Sequence[Name], ranges: Ranges, ca
     for name in names:
         for hit in lexical.search(db, Query((name.terms,)), ranges, candidates):
             best[hit.row] = max(hit.score, best.get(hit.row, 0.0))
-    return _leg(db, "entity", ENTITY_WEIGHT, [Hit(row, score) for row, score in best.items()], candidates)
+    return _leg(db, ENTITY, [Hit(row, score) for row, score in best.items()], candidates)
 
 
-def _leg(db: sqlite3.Connection, name: str, weight: float, hits: Sequence[Hit], candidates: int) -> Leg:
+def _leg(db: sqlite3.Connection, name: str, hits: Sequence[Hit], candidates: int) -> Leg:
     keys = {row: key for row, *key in _select(db, "row, chunk_id, version_id", [hit.row for hit in hits])}
     known = [hit for hit in hits if hit.row in keys]
     known.sort(key=lambda hit: (-hit.score, keys[hit.row]))
-    return Leg(name, weight, tuple(known[:candidates]))
+    return Leg(name, tuple(known[:candidates]))
 
 
 def _select(db: sqlite3.Connection, columns: str, rows: Sequence[int], joined: str = "") -> Iterator[tuple]:  # type: ignore[type-arg]
@@ -152,15 +152,22 @@ def _labels(db: sqlite3.Connection, sources: set[str]) -> dict[tuple[str, str], 
 
 
 def rank(
-    db: sqlite3.Connection, legs: Sequence[Leg], words: Query, around: Surroundings, *, rerank: bool, copies: bool
+    db: sqlite3.Connection,
+    legs: Sequence[Leg],
+    words: Query,
+    around: Surroundings,
+    fusion: Fusion,
+    *,
+    rerank: bool,
+    copies: bool,
 ) -> Ranking:
     """One list of all that the legs found and that is relevant enough, best first."""
     rows = sorted({hit.row for leg in legs for hit in leg.hits})
     candidates = read_candidates(db, rows, compared=rerank and not around.is_empty)
     floor = Floor(db, words)
     kept = _above_floor(floor, legs)
-    head = _fused(legs, candidates, CANDIDATES)
-    tail = _fused(legs, candidates, None) if len(rows) > len(head) else []
+    head = _fused(fusion, legs, candidates, CANDIDATES)
+    tail = _fused(fusion, legs, candidates, None) if len(rows) > len(head) else []
     first = dict(head)
     ordered = [
         Ranked(row, score, boosts(candidates[row], around) if rerank else None) for row, score in head if row in kept
@@ -171,29 +178,29 @@ def rank(
         )
     ordered += [Ranked(row, score) for row, score in tail if row in kept and row not in first]
     chosen, copy_of = (ordered, {}) if copies else _drop_copies(ordered, candidates)
-    return Ranking(tuple(legs), _count_passed(chosen), floor, frozenset(rows) - kept, copy_of)
+    return Ranking(tuple(legs), fusion, _count_passed(chosen), floor, frozenset(rows) - kept, copy_of)
 
 
 def _above_floor(floor: Floor, legs: Sequence[Leg]) -> set[int]:
     """The rows that are relevant enough, by words, by meaning or by a name that was mentioned."""
-    kept = {row for leg in legs if leg.name == "lexical" for row in floor.kept(leg.hits)}
+    kept = {row for leg in legs if leg.name == LEXICAL for row in floor.kept(leg.hits)}
     worded = bool(kept)
     for leg in legs:
-        if leg.name == "lexical" or not leg.hits:
+        if leg.name == LEXICAL or not leg.hits:
             continue
         if worded or leg.hits[0].score >= leg.sure or floor.is_reached([hit.row for hit in leg.hits]):
             kept |= {hit.row for hit in leg.hits}
     return kept
 
 
-def _fused(legs: Sequence[Leg], candidates: Mapping[int, Candidate], most: int | None) -> list[tuple[int, float]]:
+def _fused(
+    fusion: Fusion, legs: Sequence[Leg], candidates: Mapping[int, Candidate], most: int | None
+) -> list[tuple[int, float]]:
     """(row, fused score), best first, ties by chunk id. One leg alone keeps its own scores."""
     if len(legs) == 1:
         return [(hit.row, hit.score) for hit in legs[0].hits[:most]]
     keys = {row: (candidate.chunk_id, candidate.version_id, row) for row, candidate in candidates.items()}
-    ranked = fuse.rrf(
-        [[keys[hit.row] for hit in leg.hits[:most]] for leg in legs], weights=[leg.weight for leg in legs]
-    )
+    ranked = fusion.fuse({leg.name: [(keys[hit.row], hit.score) for hit in leg.hits[:most]] for leg in legs})
     return [(key[2], score) for key, score in ranked]
 
 

@@ -142,3 +142,4 @@ class Draft:
     stated: tuple[
         str, ...
     ] = ()  # fields of `facts` that the user stated for this import; later imports leave them alone
+    normal_hash: str = ""  # as canonry.holdings.normal_hash gives it; '' is filled in by the next import

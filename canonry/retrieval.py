@@ -14,15 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from canonry import fuse
 from canonry.catalog import parse_instant
 from canonry.config import MODES
 from canonry.context import NO_CONTEXT, QueryContext, asked_words, read_terms
 from canonry.eligibility import Scope
 from canonry.errors import DamagedData, UsageError
 from canonry.floor import Coverage, Floor
-from canonry.ranking import LARGEST_LIMIT as LARGEST_LIMIT
-from canonry.ranking import Leg, Ranked, check_limit
+from canonry.fuse import DEFAULT_FUSION, Fusion
+from canonry.ranking import CANDIDATES, Leg, Ranked, check_limit
 from canonry.rerank import lifts
 from canonry.text import is_unspaced
 
@@ -68,6 +67,9 @@ class Passage:
     valid_from: str
     valid_to: str | None
     reasons: list[str]
+    priority: str
+    scope: str | None
+    source_type: str | None
     explain: dict[str, object] | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -163,14 +165,19 @@ class Assembler:
         *,
         explain: bool,
         floor: Floor | None = None,
+        fusion: Fusion | None = None,
     ) -> None:
         self._db = db
         self._at = at
         self._asked_words = asked_words(query_text)
         self._explain = explain
         self._places = {leg.name: {hit.row: (rank, hit.score) for rank, hit in enumerate(leg.hits, 1)} for leg in legs}
-        self._weights = {leg.name: leg.weight for leg in legs}
         self._floor = floor
+        self._fusion = fusion or DEFAULT_FUSION
+        self._shares: dict[str, dict[int, float]] = {}
+        if len(legs) > 1:
+            heads = {leg.name: [(hit.row, hit.score) for hit in leg.hits[:CANDIDATES]] for leg in legs}
+            self._shares = self._fusion.shares(heads)
 
     def passage(self, row: int, score: float, copies: int) -> Passage:
         """The passage in that row of the lexical store, found with that fused score."""
@@ -201,6 +208,7 @@ class Assembler:
             start_line=_int(facts, "start_line"), end_line=_int(facts, "end_line"),
             content_hash=str(facts["content_hash"]), token_count=_int(facts, "token_count"),
             valid_from=str(facts["valid_from"]), valid_to=facts["valid_to"],  # type: ignore[arg-type]
+            priority=str(facts["priority"]), scope=facts["scope"], source_type=facts["source_type"],  # type: ignore[arg-type]
             reasons=[*self._reasons(row, places), *_lifts(ranked, str(facts["class"]), str(facts["priority"]))],
             explain=self._components(places, ranked) if self._explain else None,
         )  # fmt: skip
@@ -210,7 +218,7 @@ class Assembler:
             """
             SELECT c.*, d.content_hash, d.extension, r.spoiler_level AS run_level, r.spoiler_tags AS run_tags,
                    r.hidden AS run_hidden, v.source_id, v.valid_from, v.valid_to, s.title, s.class, s.visibility,
-                   s.spoiler_level, s.priority, s.trust, s.uri, s.original_filename
+                   s.spoiler_level, s.priority, s.scope, s.source_type, s.trust, s.uri, s.original_filename
             FROM knowledge_chunk c JOIN document d USING (version_id)
             JOIN run r ON r.first = (SELECT max(first) FROM run WHERE first <= c.row)
             JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)
@@ -273,14 +281,13 @@ class Assembler:
 
     def _components(self, places: Mapping[str, tuple[int, float] | None], ranked: Ranked) -> dict[str, object]:
         legs: dict[str, object] = {}
+        row = ranked.row
         for name, place in places.items():
-            share = None
-            if place and len(places) > 1:
-                share = self._weights[name] / (fuse.RRF_K + place[0])
+            share = self._shares.get(name, {}).get(row)
             legs[name] = None if place is None else {"rank": place[0], "score": place[1], "share": share}
         return {
             "legs": legs,
-            "fusion": f"rrf k={fuse.RRF_K}" if len(places) > 1 else None,
+            "fusion": self._fusion.label if len(places) > 1 else None,
             "fused_score": ranked.fused,
             "covered": None if self._floor is None else asdict(self._covered(self._floor, ranked.row)),
             "boosts": None if ranked.boosts is None else dict(ranked.boosts.parts),

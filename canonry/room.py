@@ -5,14 +5,15 @@
 3. What is left is shared 60 : 25 : 15 among canon, reference and inspiration, each by rank. The best of a class may
    take room of the classes below it. What a class leaves goes to canon first, then reference, then inspiration.
 
-A passage without room is passed over and smaller ones after it may still fit; none is ever cut. A budget that was given
-for a class is a limit for it, over all three steps. Everything is counted as it is rendered, frames and headings
+A passage that another one corrects comes with that one, or not at all. A passage without room is passed over and
+smaller ones after it may still fit; none is ever cut. A budget that was given for a class is a limit for it, over all
+three steps. Everything is counted as it is rendered, frames and headings
 included; pieces are counted apart, which never comes to less than the whole does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from canonry import frame
@@ -27,7 +28,7 @@ LARGEST_BUDGET = 10_000_000
 SHARES = {"canon": 0.60, "reference": 0.25, "inspiration": 0.15}
 _PRICES = {section: count_tokens(heading) for section, heading in frame.SECTIONS.items()}
 _GUARD_PRICE = count_tokens(frame.GUARD)
-_ORDER = {section: place for place, section in enumerate((frame.ALWAYS, *CLASSES))}
+_ORDER = {section: place for place, section in enumerate((frame.ALWAYS, frame.CORRECTION, *CLASSES))}
 
 
 Key = tuple[str, str]
@@ -71,10 +72,16 @@ class Candidate:
 
 
 class Room:
-    """The budget while it is being spent. `state` is what the prompt says already."""
+    """The budget while it is being spent. `state` is what the prompt says already.
 
-    def __init__(self, limits: Limits, state: str = "") -> None:
+    `companions` are, by the key of a passage, those that hold where it says otherwise, theirs included.
+    """
+
+    def __init__(
+        self, limits: Limits, state: str = "", companions: Mapping[Key, Sequence[Candidate]] | None = None
+    ) -> None:
         self._limits = limits
+        self._companions = companions or {}
         self._state = shingles(state)
         self._used = 0
         self._spent = dict.fromkeys(CLASSES, 0)
@@ -87,6 +94,10 @@ class Room:
         """In the order of the pack: by section, then always-included and pinned as given, then by rank."""
         return [candidate for _, candidate in sorted(self._taken.values(), key=lambda taken: taken[0])]
 
+    def leave(self, candidate: Candidate, reason: str) -> None:
+        """Give it no place, whatever room there is."""
+        self._left[candidate.key] = (candidate, reason)
+
     def omitted(self) -> list[tuple[Candidate, str]]:
         """What found no place, with the reason."""
         return [left for key, left in self._left.items() if key not in self._taken]
@@ -97,7 +108,8 @@ class Room:
         Returns the warnings: that it takes over half of the budget, and which of it found no room.
         """
         for rank, candidate in enumerate(candidates):
-            self._take_or_leave(candidate, rank, ALL)
+            if candidate.key not in self._taken:
+                self._take_or_leave(candidate, rank, ALL)
         return self._always_warnings([left for left, reason in self._left.values() if reason.startswith("over ")])
 
     def take_pins(self, candidates: Sequence[Candidate]) -> None:
@@ -107,8 +119,9 @@ class Room:
                 continue
             missing, budget = self._shortfall(candidate)
             if missing > 0:
+                with_others = " with what corrects it" if len(self._group(candidate)) > 1 else ""
                 raise PinDoesNotFit(
-                    f"pin {candidate.passage.chunk_id!r} takes {self._price(candidate):,} tokens, for which {budget} is "
+                    f"pin {candidate.passage.chunk_id!r} takes {self._price(candidate):,} tokens{with_others}, for which {budget} is "
                     f"{missing:,} tokens short; raise the budget or leave a pin out"
                 )
             self._take(candidate, rank - len(candidates))
@@ -122,7 +135,9 @@ class Room:
         for class_ in CLASSES:
             share, most = self._shares(class_, rest)
             before = self._used
-            for number, candidate in enumerate(c for c in new if c.section == class_):
+            for number, candidate in enumerate(c for c in new if c.passage.class_ == class_):
+                if candidate.key in self._taken:  # as what corrects another one
+                    continue
                 within = most if number == 0 else share
                 if self._used - before + self._price(candidate) <= within and self._fits(candidate):
                     self._take(candidate, ranks[candidate.key])
@@ -170,11 +185,28 @@ class Room:
             warnings.append(f"left out for want of room, although always included: {names}")
         return warnings
 
+    def _group(self, candidate: Candidate) -> list[Candidate]:
+        """What would have to be taken with it, and with that, before itself; itself last."""
+        group: dict[Key, Candidate] = {}
+
+        def gather(one: Candidate) -> None:
+            if one.key in seen or one.key in self._taken:
+                return
+            seen.add(one.key)
+            for other in self._companions.get(one.key, ()):
+                gather(other)
+            group[one.key] = one
+
+        seen: set[Key] = set()
+        gather(candidate)
+        return list(group.values())
+
     def _price(self, candidate: Candidate) -> int:
-        """What it would cost now, with the heading of its section where it is the first there."""
+        """What it would cost now, with what corrects it and the headings of sections that are not there yet."""
+        group = self._group(candidate)
         sections = {taken.section for _, taken in self._taken.values()}
-        heading = 0 if candidate.section in sections else _PRICES[candidate.section]
-        return candidate.tokens + heading + (0 if sections else _GUARD_PRICE)
+        headings = sum(_PRICES[section] for section in {one.section for one in group} - sections)
+        return sum(one.tokens for one in group) + headings + (0 if sections else _GUARD_PRICE)
 
     def _shortfall(self, candidate: Candidate) -> tuple[int, str]:
         """How many tokens are missing for it, 0 or less where it fits, and in which budget."""
@@ -196,11 +228,11 @@ class Room:
             self._take(candidate, rank)
 
     def _take(self, candidate: Candidate, rank: int) -> None:
-        price = self._price(candidate)
-        self._used += price
+        self._used += (price := self._price(candidate))
         self._spent[candidate.passage.class_] += price
-        self._taken[candidate.key] = ((_ORDER[candidate.section], rank), candidate)
-        self._said.add(_same_as(candidate), candidate.shingles)
+        for one in self._group(candidate):
+            self._taken[one.key] = ((_ORDER[one.section], rank), one)
+            self._said.add(_same_as(one), one.shingles)
 
 
 def _same_as(candidate: Candidate) -> str:

@@ -11,14 +11,14 @@ from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
 
-_KEPT_AS = "frame_secret"
+KEPT_AS = "frame_secret"  # in meta; an export leaves it out
 _LOCK_WAIT_S = 1.0
 
 
 def campaign_secret(at: Layout) -> tuple[str, str]:
     """The secret, made when it is first asked for; where it cannot be kept, one for this time alone, and a warning."""
     with closing(Catalog.open(at.catalog)) as catalog:
-        kept = catalog.meta(_KEPT_AS)
+        kept = catalog.meta(KEPT_AS)
     if kept:
         return kept, ""
     secret = secrets.token_hex(32)
@@ -28,7 +28,7 @@ def campaign_secret(at: Layout) -> tuple[str, str]:
             writing(at, wait_s=_LOCK_WAIT_S),
             closing(Catalog.open(at.catalog, write=True)) as catalog,
         ):
-            return catalog.keep_meta(_KEPT_AS, secret), ""
+            return catalog.keep_meta(KEPT_AS, secret), ""
     except CanonryError as error:
         return (
             secret,

@@ -43,3 +43,33 @@ def named_rows(db: sqlite3.Connection, ranges: Ranges, chunk_ids: Sequence[str])
             if inside:
                 found[chunk_id] = inside[0]
     return found
+
+
+def corrections(
+    db: sqlite3.Connection, ranges: Ranges, keys: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], list[int]]:
+    """(version id, chunk id) -> rows of the passages that correct it, inside the ranges, the latest correction first.
+
+    Corrections of corrections count too. Passages that nothing corrects are absent.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    if db.execute("SELECT EXISTS (SELECT 1 FROM cat.correction)").fetchone()[0]:
+        for version_id, chunk_id in keys:
+            rows = [row for (row,) in db.execute(_CORRECTIONS, (version_id, chunk_id)) if row in ranges]
+            if rows:
+                found[version_id, chunk_id] = rows
+    return found
+
+
+_CORRECTIONS = """
+WITH RECURSIVE held (source_id, body_hash, made_at) AS (
+    SELECT v.source_id, c.body_hash, '' FROM knowledge_chunk c JOIN cat.knowledge_source_version v USING (version_id)
+    WHERE c.version_id = ? AND c.chunk_id = ?
+    UNION
+    SELECT k.source_id, k.body_hash, k.made_at FROM held h
+    JOIN cat.correction k ON k.of_source_id = h.source_id AND k.of_body_hash = h.body_hash
+)
+SELECT c.row FROM held h JOIN cat.knowledge_source_version v USING (source_id)
+JOIN knowledge_chunk c ON c.version_id = v.version_id AND c.body_hash = h.body_hash
+WHERE h.made_at <> '' ORDER BY h.made_at DESC, c.row
+"""

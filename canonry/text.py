@@ -39,6 +39,8 @@ _PUNCTUATION = str.maketrans({
 _TYPOGRAPHY = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", " "), ("…", " "), ("‘", "'"), ("\u00a0", " "))
 _LATIN_LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i"})
 _ASCII_PUNCTUATION = {code: " " for code in range(128) if not chr(code).isalnum()}
+_LINE_END = re.compile(r"\r\n?|\n")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”|「([^「」]*)」|«([^«»]*)»')
 
@@ -182,6 +184,16 @@ def same_text_form(text: str) -> str:
     if folded.isascii():
         return " ".join(folded.translate(_ASCII_PUNCTUATION).split())
     return " ".join(_NOT_A_WORD.sub(" ", folded).split())
+
+
+def normal_form(text: str) -> str:
+    """The form in which two files count as the same text: white space at line ends, runs of blank lines and Unicode form aside.
+
+    NFKC, line feeds alone, no byte-order mark. Case, punctuation and indentation count.
+    """
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text.removeprefix("\ufeff"))
+    lines = "\n".join(line.rstrip(" \t") for line in _LINE_END.split(plain))
+    return _BLANK_LINES.sub("\n\n", lines).strip("\n")
 
 
 # Words that carry no subject in an English question. They are indexed, and asked for where there is nothing else.

@@ -30,7 +30,7 @@ STEPS = ("time", "filter", "match", "candidates", "floor", "copy", "limit", "kep
 
 
 _FACTS = """
-SELECT s.source_id, s.class, s.source_type,
+SELECT s.source_id, s.class, s.source_type, s.superseded_by,
        max(s.spoiler_level, r.spoiler_level, iif(v.valid_to IS NULL, 0, v.stated_level)), v.version_id, v.valid_from,
        (SELECT group_concat(label, ', ') FROM cat.source_label l WHERE l.source_id = s.source_id AND l.kind = 'allowed_role')
 FROM run r JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)
@@ -184,10 +184,14 @@ def _place(hits: list[Hit], row: int) -> int | None:
 
 def _obstacle(name: str, facts: tuple[object, ...]) -> tuple[str, str]:
     """(what keeps it out, what would let it in) for a clause of the predicate."""
-    source, class_, type_, level, version, valid_from, roles = facts
+    source, class_, type_, successor, level, version, valid_from, roles = facts
     told = {
         "enabled": (f"its source {source} is disabled", f"`canonry source enable {source}`"),
         "spoiler level": (f"is of spoiler level {level}", f"--spoiler-level {level}"),
+        "successor": (
+            f"its source {source} is superseded by {successor}",
+            f"`canonry source edit {source} --superseded-by none`",
+        ),
         "visibility": ("is hidden: for the narrator alone", "--role narrator"),
         "role": (f"its source is for {roles}", f"--role {str(roles).partition(',')[0]}"),
         "time": (f"{version} was not live then", f"--as-of {valid_from}"),

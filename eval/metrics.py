@@ -1,15 +1,16 @@
-"""Figures of one mode over one question set, by ir-measures where the field has a measure.
+"""What one question got, and figures for it by ir-measures, as the field defines them.
 
-Recall@k is the share of all places with relevance above 0 that the first k *passages* cover; a place counts once
-however many passages cover it, and a question without an answer in the results counts as 0. Success@k is 1 when any
-place is covered. Questions that have no place to find are left out of both and counted aloud. A leak is a passage that
-covers a forbidden place.
+Recall@k is the share of a question's places (relevance above 0) that the first k passages cover, Success@k is 1 where
+they cover any; a place counts once however many passages cover it. RR@10 and nDCG@10 are of the ranking itself; there a
+passage that covers two places takes two ranks. "source" measures judge by source instead: k counts the distinct sources
+in their order. A question without an answer in the results counts as 0. A leak is a passage that covers a forbidden
+place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import ir_measures
 from ir_measures import RR, R, Success, nDCG
@@ -17,70 +18,126 @@ from ir_measures import RR, R, Success, nDCG
 from canonry.retrieval import Passage
 from eval.judge import Place, covered
 
-MEASURES = (R @ 1, R @ 5, Success @ 5, RR @ 10, nDCG @ 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Means over the questions that have a place to find. `empty` of `unanswerable` got the empty answer they deserve."""
-
-    means: Mapping[str, float]
-    judged: int
-    leaks: int
-    unanswerable: int
-    empty: int
-    p50_ms: float
-    p95_ms: float
-    tokens: float  # in the results of a question, mean
+KS = (1, 3, 5, 8, 10)
+DEPTH = 10
+_EVERY = 1000
+Values = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one question got, and in how many milliseconds."""
+    """What one question got in one mode, and in how many milliseconds; what a pack for it holds, where one was made."""
 
     query_id: str
     passages: Sequence[Passage]
     milliseconds: float
+    degraded: str | None = None
+    pack: Sequence[Passage] = ()
+    pack_text: str = ""
+    pack_tokens: int = 0
+    pack_milliseconds: float = 0.0
+    pack_by_class: Mapping[str, int] = field(default_factory=dict)
 
 
-def measure(results: Sequence[Result], places: Mapping[str, Sequence[Place]]) -> Figures:
-    """The figures of one run over the set."""
-    wanted = {query: [place for place in found if place.relevance > 0] for query, found in places.items()}
-    judged = [result for result in results if wanted.get(result.query_id)]
-    qrels = [
-        ir_measures.Qrel(result.query_id, place.place_id, place.relevance)
-        for result in judged
-        for place in wanted[result.query_id]
-    ]
-    run = [row for result in judged for row in _run_rows(result, wanted[result.query_id])]
-    sums = ir_measures.calc_aggregate(MEASURES, qrels, run) if qrels else {}
-    times = sorted(result.milliseconds for result in results) or [0.0]
-    hopeless = [result for result in results if not places.get(result.query_id)]
-    return Figures(
-        {str(name): float(sums[name]) for name in MEASURES if name in sums},
-        len(judged),
-        sum(leaks(result, places.get(result.query_id, ())) for result in results),
-        len(hopeless),
-        sum(1 for result in hopeless if not result.passages),
-        times[len(times) // 2],
-        times[min(len(times) - 1, int(len(times) * 0.95))],
-        sum(passage.token_count for result in results for passage in result.passages) / max(1, len(results)),
+def wanted(places: Sequence[Place]) -> list[Place]:
+    """The places that answer."""
+    return [place for place in places if place.relevance > 0]
+
+
+def forbidden(places: Sequence[Place]) -> list[Place]:
+    """The places that must not be shown to the asker."""
+    return [place for place in places if place.relevance < 0]
+
+
+def names(ks: Sequence[int]) -> list[str]:
+    """The measures that `per_question` gives, in order."""
+    return [
+        *(f"Recall@{k}" for k in ks), *(f"Success@{k}" for k in ks), f"RR@{DEPTH}", f"nDCG@{DEPTH}",
+        *(f"source Recall@{k}" for k in ks), "source Success@1",
+    ]  # fmt: skip
+
+
+def per_question(
+    results: Sequence[Result], places: Mapping[str, Sequence[Place]], ks: Sequence[int] = KS
+) -> dict[str, Values]:
+    """Query id -> measure -> value, for the results whose question has a place to find."""
+    judged = [result for result in results if wanted(places.get(result.query_id, ()))]
+    qrels = judgements(judged, places)
+    values: dict[str, Values] = {result.query_id: {} for result in judged}
+    ranking = _calculated([nDCG @ DEPTH, RR @ DEPTH], qrels, run_rows(judged, places))
+    for k in ks:
+        cut = run_rows(judged, places, k)
+        found = _calculated([R @ _EVERY, Success @ _EVERY], qrels, cut)
+        for query_id, row in found.items():
+            values[query_id] |= {f"Recall@{k}": row[str(R @ _EVERY)], f"Success@{k}": row[str(Success @ _EVERY)]}
+    of_sources = by_source(
+        {one.query_id: [passage.source_id for passage in one.passages] for one in judged},
+        {one.query_id: [place.source_id for place in wanted(places[one.query_id])] for one in judged},
+        ks,
     )
+    for query_id, row in ranking.items():
+        values[query_id] |= {f"RR@{DEPTH}": row[str(RR @ DEPTH)], f"nDCG@{DEPTH}": row[str(nDCG @ DEPTH)]}
+        values[query_id] |= of_sources[query_id]
+    return {query_id: {name: row[name] for name in names(ks)} for query_id, row in values.items()}
 
 
-def leaks(result: Result, places: Sequence[Place]) -> int:
-    """How many passages of a result cover a place that is forbidden to its asker."""
-    forbidden = [place for place in places if place.relevance < 0]
-    return sum(1 for passage in result.passages if covered(passage, forbidden))
+def by_source(
+    found: Mapping[str, Sequence[str]], relevant: Mapping[str, Sequence[str]], ks: Sequence[int]
+) -> dict[str, Values]:
+    """Query id -> Recall@k and Success@1 by source; k counts distinct sources in the order of their first passages."""
+    qrels = [
+        ir_measures.Qrel(query, source, 1) for query, sources in relevant.items() for source in dict.fromkeys(sources)
+    ]
+    run = [
+        ir_measures.ScoredDoc(query, source, float(-rank))
+        for query, sources in found.items()
+        for rank, source in enumerate(dict.fromkeys(sources))
+    ]
+    rows = _calculated([*(R @ k for k in ks), Success @ 1], qrels, run)
+    return {
+        query: {**{f"source Recall@{k}": row[str(R @ k)] for k in ks}, "source Success@1": row[str(Success @ 1)]}
+        for query, row in rows.items()
+    }
 
 
-def _run_rows(result: Result, wanted: Sequence[Place]) -> list[ir_measures.ScoredDoc]:
-    """The result as a run: a passage stands for the places it covers first, or for itself."""
+def judgements(results: Sequence[Result], places: Mapping[str, Sequence[Place]]) -> list[ir_measures.Qrel]:
+    """The places to find of these questions, as qrels."""
+    return [
+        ir_measures.Qrel(result.query_id, place.place_id, place.relevance)
+        for result in results
+        for place in wanted(places[result.query_id])
+    ]
+
+
+def run_rows(
+    results: Sequence[Result], places: Mapping[str, Sequence[Place]], k: int | None = None
+) -> list[ir_measures.ScoredDoc]:
+    """The first k passages of each result as a run: a passage stands for the places it covers first, or for itself."""
     rows: list[ir_measures.ScoredDoc] = []
-    seen: set[str] = set()
-    for rank, passage in enumerate(result.passages):
-        fresh = [place.place_id for place in covered(passage, wanted) if place.place_id not in seen]
-        seen.update(fresh)
-        for name in fresh or [passage.chunk_id + passage.source_version_id]:
-            rows.append(ir_measures.ScoredDoc(result.query_id, name, float(len(result.passages) - rank)))
+    for result in results:
+        seen: set[str] = set()
+        for rank, passage in enumerate(result.passages[:k]):
+            of_it = covered(passage, wanted(places[result.query_id]))
+            fresh = [place.place_id for place in of_it if place.place_id not in seen]
+            seen.update(fresh)
+            if of_it and not fresh:
+                continue
+            for name in fresh or [f"{passage.source_version_id}:{passage.chunk_id}"]:
+                rows.append(ir_measures.ScoredDoc(result.query_id, name, float(-rank)))
     return rows
+
+
+def leaks(passages: Sequence[Passage], places: Sequence[Place]) -> list[Passage]:
+    """The passages that cover a place that is forbidden to their asker."""
+    return [passage for passage in passages if covered(passage, forbidden(places))]
+
+
+def _calculated(
+    measures: Sequence[ir_measures.Measure], qrels: Sequence[ir_measures.Qrel], run: Sequence[ir_measures.ScoredDoc]
+) -> dict[str, Values]:
+    """Query id -> measure -> value for every question of the qrels; one without a row in the run counts as 0."""
+    values: dict[str, Values] = {qrel.query_id: dict.fromkeys(map(str, measures), 0.0) for qrel in qrels}
+    if qrels:
+        for metric in ir_measures.iter_calc(list(measures), list(qrels), list(run)):
+            values[metric.query_id][str(metric.measure)] = float(metric.value)
+    return values

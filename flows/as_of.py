@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 from canonry.catalog import Catalog
@@ -19,7 +19,7 @@ from canonry.files import room_for
 from canonry.layout import Layout
 from flows.housekeeping import read_parts
 from flows.pipeline import carry_vectors
-from flows.plan import Plan, live_documents
+from flows.plan import Plan, live_documents, read_index
 from stages import chunk, index_lexical
 
 KEPT = 8  # indexes of earlier times, the last made
@@ -37,9 +37,10 @@ def index_as_of(at: Layout, as_of: str) -> Layout:
     finally:
         catalog.close()
     chosen = Chosen.of(at, settings)
+    used = _vectors_in_use(at) or (chosen.fingerprint or "", settings.embedder)
     named_by = [
         index_lexical.VERSION,
-        str(chosen.fingerprint),
+        used[0],
         *(f"{d.version_id} {d.key}" for d in documents),
     ]
     past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
@@ -49,6 +50,7 @@ def index_as_of(at: Layout, as_of: str) -> Layout:
                 at,
                 past,
                 Plan(settings, documents, documents, chosen=chosen, sequence=sequence),
+                used,
             )
     return past
 
@@ -71,14 +73,24 @@ def find_version(at: Layout, chunk_id: str) -> tuple[str, str, str | None] | Non
     return None
 
 
-def _make(at: Layout, past: Layout, plan: Plan) -> None:
+def _vectors_in_use(at: Layout) -> tuple[str, str] | None:
+    """(fingerprint, spec) of the vectors that questions about today are asked of; None where there are none."""
+    meta = read_index(at).meta
+    return (meta["vector_fingerprint"], meta["vector_spec"]) if meta.get("generation") else None
+
+
+def _make(at: Layout, past: Layout, plan: Plan, used: tuple[str, str]) -> None:
     """Build under another name, then rename: two questions at once may both build, and one of them wins."""
     making = Layout(
         at.root, at.campaign, f"{past.past}.making-{hashlib.sha256(str(id(plan)).encode()).hexdigest()[:8]}"
     )
     try:
         parts = _parts(at, making, plan)
-        index_lexical.build(parts, plan.documents, making.lexical, plan.sequence, partial(carry_vectors, making, plan))
+
+        def lay_out(rows: Sequence[tuple[int, str, str]], build: str, _: tuple[str, str]) -> dict[str, str]:
+            return carry_vectors(making, plan, rows, build, used)
+
+        index_lexical.build(parts, plan.documents, making.lexical, plan.sequence, lay_out)
         if not past.lexical.exists():
             making.index.rename(past.index)
     finally:

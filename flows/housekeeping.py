@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +12,8 @@ from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.errors import CanonryError
 from canonry.layout import Layout
-from flows.plan import all_documents, unknown_files
-from stages import index_lexical
+from flows.plan import all_documents, read_index, unknown_files
+from stages import embed, index_lexical, index_vectors
 from stages.chunk import part_key
 from stages.embed import without_vector
 
@@ -33,6 +34,18 @@ def read_parts(at: Layout, *, mend: bool = True) -> dict[str, Path]:
         assert isinstance(documents, dict)
         held |= dict.fromkeys(documents, part)
     return held
+
+
+def count_chunks(at: Layout) -> dict[str, int]:
+    """Version id -> its number of chunks, superseded versions too; without those that no part holds."""
+    counts: dict[str, int] = {}
+    for part in set(read_parts(at, mend=False).values()):
+        documents = schemas.made_from(part, schemas.CHUNK_CONTRACT)["documents"]
+        assert isinstance(documents, dict)
+        counts |= documents
+    with closing(Catalog.open(at.catalog)) as catalog:
+        versions = all_documents(catalog, Settings.parse(catalog.settings()))
+    return {document.version_id: counts[document.key] for document in versions if document.key in counts}
 
 
 def merge_parts(at: Layout) -> None:
@@ -66,12 +79,29 @@ def purge(at: Layout) -> None:
         unknown = unknown_files(at, catalog)
     finally:
         catalog.close()
+    _relay_generation(at)
     _purge_chunks(at, needed)
     _purge_vectors(at)
     if at.lexical.exists():
         index_lexical.compact(at.lexical)
     for path in unknown:  # last: as long as one is there, the next run knows that a purge was stopped
         path.unlink(missing_ok=True)
+
+
+def _relay_generation(at: Layout) -> None:
+    """Lay the vectors in use out anew, without those of rows that the lexical store no longer has."""
+    meta = read_index(at).meta
+    fingerprint = meta.get("vector_fingerprint", "")
+    folder = at.embeddings(fingerprint) if meta.get("generation") and fingerprint else None
+    dimensions = embed.dimensions_of(folder) if folder else None
+    if folder is None or dimensions is None:
+        return
+    name = index_vectors.new_generation()
+    made = index_vectors.Generation(
+        name, at.vectors(name), at.scan(name), folder, meta["vector_spec"], fingerprint, dimensions
+    )
+    index_vectors.index_vectors(at.lexical, made)
+    index_vectors.remove_other_generations(at.index, name)
 
 
 def _purge_chunks(at: Layout, needed: set[str]) -> None:

@@ -8,36 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
+from canonry import holdings
+from canonry.catalog import Catalog
 from canonry.config import Settings
-from canonry.errors import CanonryError, DamagedData, RejectedFile
-from canonry.files import sweep, sync_folder
+from canonry.errors import CanonryError, RejectedFile
+from canonry.holdings import Contents, Hashes, Twin
 from canonry.layout import Layout
-from canonry.records import Document, Draft, HeadingRule, SourceFacts
+from canonry.proposals import ProposedText
+from canonry.records import Document, Draft, Source, SourceFacts
 from flows.endpoint import index_imported
+from flows.import_batch import BatchWriter, batches_of
+from flows.import_reading import Reader, Statement
 from flows.import_report import Imported, ImportReport
 from flows.pipeline import Progress, silent
-from flows.plan import UNORDERED, read_index
-from flows.workers import FEWEST_CALLS, WORKERS, spread, worker_pool
-from stages import chunk, classify, folder_rules, index_lexical, statements, validate
-from stages.chunking.front_matter import read_front_matter
-from stages.copy import copy_text
-from stages.hash import hash_file
+from flows.plan import KINDS, UNORDERED
+from flows.proposing import Proposer
+from flows.restating import Restated, restate, stricter_rules
+from flows.workers import FEWEST_CALLS, worker_pool
+from stages import chunk, folder_rules, statements
 from stages.select import Selected, Selection
+from stages.validate import Validated
 
-BATCH_BYTES = 8_000_000
-BATCH_FILES = 512
-COPIES_AT_ONCE = 8
-EVERY_FILE = "**"
-Decide = Callable[[str, str], str]  # (file, source that holds the same content) -> reuse, separate or cancel
+Decide = Callable[[str, Twin], str]  # (file, who holds the same text) -> reuse, separate, cancel or refuse
 
 
 class Cancelled(CanonryError):
@@ -50,16 +49,19 @@ class Choices:
 
     options: Mapping[str, object] = field(default_factory=dict)
     encoding: str | None = None
-    decide: Decide = lambda name, source_id: "refuse"
+    decide: Decide = lambda name, twin: "refuse"
     with_vectors: bool = True
+    encodings: Mapping[Path, str] = field(default_factory=dict)  # of single files
+    origin: str = "import"
+    follow_moves: bool = True  # a file whose content a source has, whose original is gone, is that original
 
 
 def import_files(at: Layout, selection: Selection, choices: Choices, progress: Progress = silent) -> ImportReport:
     """Import the selected files; the caller holds the campaign's lock."""
     report = ImportReport(rejected=list(selection.rejected))
-    catalog = Catalog.open(at.catalog, write=True)
-    try:
-        batches = list(_batches(selection.files))
+    with closing(Catalog.open(at.catalog, write=True)) as catalog:
+        holdings.fill_normal_hashes(catalog.connection, at.file)
+        batches = list(batches_of(selection.files))
         done = 0
         with worker_pool() if len(batches) > FEWEST_CALLS else nullcontext() as pool:
             run = _Import(at, catalog, choices, report, pool)
@@ -68,8 +70,6 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
                 done += len(batch)
                 progress("import", done, len(selection.files))
         report.warnings += folder_rules.unmatched_rules(selection.files)
-    finally:
-        catalog.close()
     report.index = index_imported(at, progress, with_vectors=choices.with_vectors)
     return report
 
@@ -80,228 +80,166 @@ class _Import:
     def __init__(
         self, at: Layout, catalog: Catalog, choices: Choices, report: ImportReport, pool: ProcessPoolExecutor | None
     ) -> None:
-        self._at, self._catalog, self._choices, self._report, self._pool = at, catalog, choices, report, pool
+        self._at, self._catalog, self._choices, self._report = at, catalog, choices, report
         self._settings = Settings.parse(catalog.settings())
+        self._reader = Reader(
+            choices.options,
+            lambda path: choices.encodings.get(path, choices.encoding),
+            self._settings.max_file_bytes,
+            report,
+        )
+        self._writer = BatchWriter(at, catalog, self._settings, report, pool)
+        self._known = {source.source_id: source for source in catalog.sources()}
+        self._ids = set(self._known)
         self._paths = catalog.by_path()
-        self._contents = catalog.by_content()
-        self._sources = {row[1] for row in catalog.live_versions()}
-        self._known_facts = {source.source_id: source.facts for source in catalog.sources()}
+        self._contents = Contents(catalog.connection)
         self._stated = tuple(statements.parse_facts(choices.options))
-        self._rules: dict[Path, folder_rules.FolderRules] = {}
-        state = read_index(at)
-        live = {row.version_id for row in catalog.live_versions()}
-        self._incremental = not live or (state.current and live <= set(state.documents))
+        self._proposer = Proposer(at, catalog, self._settings.chunk, self._stated, choices.origin)
 
     def take(self, batch: Sequence[Selected]) -> None:
         """Import one batch: everything that can go wrong with a file happens before the commit."""
-        drafts: list[tuple[Selected, Draft]] = []
-        texts: list[tuple[bytes, str, str]] = []
+        drafts: list[tuple[Selected, Draft, bytes]] = []
         for selected in batch:
             try:
-                draft, data = self._draft(selected)
+                if taken := self._draft(selected):
+                    drafts.append((selected, *taken))
             except RejectedFile as error:
                 self._report.rejected.append(error)
-                continue
-            if draft is not None:
-                drafts.append((selected, draft))
-                texts.append((data, draft.document.kind, draft.document.content_hash))
-        if drafts:
-            try:
-                self._store(texts)
-                self._commit(drafts)
-            except BaseException:
-                sweep(self._at.files)
-                raise
-            finally:
-                self._forget_unused(drafts)
+        if not drafts:
+            return
+        written = self._writer.write([(draft, data) for _, draft, data in drafts])
+        for selected, draft, _ in drafts:
+            if reason := written.refused.get(draft.document.key):
+                self._contents.forget(draft.document.source_id)
+                self._report.rejected.append(RejectedFile(selected.name, reason))
+            else:
+                self._note(selected, draft, written.chunks[draft.document.key])
 
-    def _forget_unused(self, drafts: Sequence[tuple[Selected, Draft]]) -> None:
-        """Remove the stored files of this batch that no version came to hold."""
-        known = self._catalog.content_hashes()
-        for _, draft in drafts:
-            if draft.document.content_hash not in known:
-                self._at.file(draft.document.content_hash, chunk.EXTENSIONS[draft.document.kind]).unlink(
-                    missing_ok=True
-                )
-
-    def _store(self, texts: Sequence[tuple[bytes, str, str]]) -> None:
-        """Copy texts into the campaign's storage, several at a time because each waits for the disk."""
-        with self._timed("copy"), ThreadPoolExecutor(COPIES_AT_ONCE) as pool:
-            copies = list(pool.map(lambda text: copy_text(text[0], self._at.files), texts))
-        with self._timed("hash"):
-            for copied, (_, kind, expected) in zip(copies, texts, strict=True):
-                found, stored = hash_file(copied, kind)
-                if found != expected:
-                    stored.unlink()
-                    raise DamagedData(f"{stored}: the disk gave back other bytes than were written; check the disk")
-        sync_folder(self._at.files)
-
-    def _draft(self, selected: Selected) -> tuple[Draft | None, bytes]:
-        """A file read and classified, with the text to store; None where the campaign has it already."""
-        with self._timed("validate"):
-            valid = validate.validate_file(
-                selected, encoding=self._choices.encoding, limit=self._settings.max_file_bytes
+    def _note(self, selected: Selected, draft: Draft, chunks: int) -> None:
+        """A draft is live now."""
+        source_id, _, number = draft.document.version_id.rpartition("@")
+        self._paths[draft.original_path] = (source_id, draft.original_hash, int(number))
+        outcome = "new" if draft.is_new_source else "updated"
+        self._report.imported.append(Imported(selected.name, source_id, outcome, draft.facts.class_, chunks))
+        if not chunks:
+            self._report.warnings.append(
+                f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
             )
-        self._report.bytes += len(valid.data)
+
+    def _draft(self, selected: Selected) -> tuple[Draft, bytes] | None:
+        """A file read and classified, with the text to store; None where it makes no version now."""
+        valid = self._reader.read(selected)
         path = str(selected.path.resolve())
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
-            self._restate(selected, known[0], valid)
-            self._keep(selected, known[0], "unchanged")
-            return None, b""
-        content_hash = hashlib.sha256(valid.data).hexdigest()
-        twin = self._contents.get(valid.original_hash) or self._contents.get(content_hash)
-        if twin and not known and self._decide(selected.name, twin) == "reuse":
-            self._state_of_copy(selected, twin, valid)
-            self._keep(selected, twin, "reused")
-            return None, b""
-        facts, rules, front = self._classify(selected, valid)
-        if known:
-            facts = self._after_edits(known[0], facts)
-        source_id = known[0] if known else self._new_source_id(selected.name, content_hash)
+            if known[0] in self._known:
+                self._writer.mend(valid, self._known[known[0]].content_hash)
+            self._here_already(selected, valid, known[0], "unchanged")
+            return None
+        hashes = Hashes(valid.original_hash, hashlib.sha256(valid.data).hexdigest(), holdings.normal_hash(valid.data))
+        if not known:
+            if self._choices.follow_moves and (moved := self._moved(selected, valid)):
+                self._move(moved, path, selected.name, valid.original_hash)
+                self._here_already(selected, valid, moved.source_id, "renamed")
+                return None
+            twin = self._contents.twin(hashes)
+            if twin and self._decide(selected.name, twin) == "reuse":
+                self._reuse(selected, valid, twin.source_id)
+                return None
+        said = self._reader.classify(selected, valid)
+        if known and self._known[known[0]].locked:
+            self._propose(selected, valid, hashes, said)
+            return None
+        source_id = known[0] if known else self._new_source_id(selected.name, hashes.content)
+        facts = self._after_edits(source_id, said.facts) if known else said.facts
         document = Document(
-            chunk.document_key(content_hash, valid.kind, rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}", source_id,
-            content_hash, valid.kind, rules, _text_title(front, selected), _place(facts, source_id), facts.spoiler_level,
+            chunk.document_key(hashes.content, valid.kind, said.rules, self._settings.chunk), f"{source_id}@{known[2] + 1 if known else 1}",
+            source_id, hashes.content, valid.kind, said.rules, said.title, place_of(facts, source_id), facts.spoiler_level,
         )  # fmt: skip
-        self._contents[content_hash] = self._contents[valid.original_hash] = source_id
+        self._contents.hold(source_id, hashes)
         draft = Draft(
-            document, facts, selected.name, path, len(valid.data), valid.encoding, valid.original_hash, dump_heading_rules(rules),
-            known is None, self._stated,
+            document, facts, selected.name, path, len(valid.data), valid.encoding, valid.original_hash, said.rules_json,
+            known is None, self._stated, hashes.normal,
         )  # fmt: skip
         return draft, valid.data
-
-    def _classify(
-        self, selected: Selected, valid: validate.Validated
-    ) -> tuple[SourceFacts, tuple[HeadingRule, ...], Mapping[str, object]]:
-        """What the folder, the file and the options say of a file; its front matter."""
-        with self._timed("classify"):
-            front = read_front_matter(valid.data)
-            facts, rules, warnings = classify.classify(
-                selected.name, self._folder_rules(selected), front, self._choices.options, valid.data
-            )
-        self._report.warnings += [f"{selected.name}: {warning}" for warning in warnings]
-        return facts, rules, front.fields
 
     def _after_edits(self, source_id: str, facts: SourceFacts) -> SourceFacts:
         """What is said of a known source now: what the user stated or edited before stays, unless stated anew."""
         edited = [name for name in self._catalog.edited(source_id) if name not in self._stated]
-        return statements.after_edits(facts, self._known_facts[source_id], edited)
+        return statements.after_edits(facts, self._known[source_id].facts, edited)
 
-    def _decide(self, name: str, twin: str) -> str:
+    def _decide(self, name: str, twin: Twin) -> str:
         choice = self._choices.decide(name, twin)
         if choice == "cancel":
-            raise Cancelled(
-                f"{name}: cancelled, because source {twin} has the same content; what was imported before it stays"
-            )
+            raise Cancelled(f"{name}: cancelled, because it has {twin}; what was imported before it stays")
         if choice == "refuse":
             raise RejectedFile(
-                name,
-                f"has the same content as source {twin}; choose --on-duplicate reuse (keep the one) or separate (import it as well)",
+                name, f"has {twin}; choose --on-duplicate reuse (keep the one) or separate (import it as well)"
             )
         return choice
 
-    def _commit(self, drafts: Sequence[tuple[Selected, Draft]]) -> None:
-        """Cut and index the drafts, then make them live in one commit, then drop what they supersede."""
-        documents = [draft.document for _, draft in drafts]
-        before = set(self._at.chunks.glob("chunks-*.parquet"))
-        with self._timed("chunk"):
-            reports = self._cut(documents)
-        counts = {key: count for report in reports for key, count in report.chunks.items()}
-        parts = [report.part for report in reports if report.part]
-        refused = dict(rejected for report in reports for rejected in report.rejected)
-        for selected, draft in drafts:
-            if draft.document.key in refused:
-                self._report.rejected.append(RejectedFile(selected.name, refused[draft.document.key]))
-        kept = [(selected, draft) for selected, draft in drafts if draft.document.key not in refused]
-        if not kept:
+    def _moved(self, selected: Selected, valid: Validated) -> Source | None:
+        """The source whose original this file was, under another name or in another place; by preference of the same name."""
+        path = str(selected.path.resolve())
+        holders = [self._known[name] for name in self._contents.from_file(valid.original_hash) if name in self._known]
+        alike = [s for s in holders if KINDS[s.mime_type] == valid.kind and not holdings.was_typed(s)]
+        gone = [s for s in alike if holdings.has_moved(s.original_path, path)]
+        return min(gone, key=lambda s: Path(s.original_filename).name != Path(selected.name).name, default=None)
+
+    def _move(self, source: Source, path: str, filename: str, original_hash: str) -> None:
+        holdings.move(self._catalog.connection, source.source_id, path, filename)
+        self._paths.pop(source.original_path, None)
+        self._paths[path] = (source.source_id, original_hash, int(source.version_id.rpartition("@")[2]))
+        self._known[source.source_id] = replace(source, original_path=path, original_filename=filename)
+
+    def _here_already(self, selected: Selected, valid: Validated, source_id: str, outcome: str) -> None:
+        """The text stays; the folder's rules and the options may say something new of it."""
+        said = self._reader.classify(selected, valid)
+        source = self._known.get(source_id)
+        if source is None:  # taken in this very run, from the same place
+            self._keep(selected, source_id, outcome)
             return
-        try:
-            self._publish([draft for _, draft in kept], parts)
-        except BaseException:
-            for part in set(parts) - before:
-                part.unlink(missing_ok=True)
-            raise
-        for selected, draft in kept:
-            self._paths[draft.original_path] = (
-                draft.document.source_id,
-                draft.original_hash,
-                int(draft.document.version_id.rpartition("@")[2]),
-            )
-            outcome = "new" if draft.is_new_source else "updated"
-            chunks = counts[draft.document.key]
-            self._report.imported.append(
-                Imported(selected.name, draft.document.source_id, outcome, draft.facts.class_, chunks)
-            )
-            if not chunks:
-                self._report.warnings.append(
-                    f"{selected.name}: holds metadata alone; it is kept, with nothing to find in it"
-                )
+        facts = self._after_edits(source_id, said.facts)
+        self._restate(selected, source, facts, said.rules_json, outcome)
 
-    def _cut(self, documents: Sequence[Document]) -> list[chunk.ChunkReport]:
-        """Chunks of a batch; a large one is shared among processes."""
-        share = -(-len(documents) // WORKERS)
-        shares = [documents[at : at + share] for at in range(0, len(documents), share)]
-        calls = [(part, self._at.files, self._at.chunks, self._settings.chunk) for part in shares]
-        if self._pool is None or len(calls) < WORKERS:
-            return [chunk.chunk_documents(*call) for call in calls]
-        return spread(self._pool, chunk.chunk_documents, calls)
-
-    def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path]) -> None:
-        """Index the drafts, make them live in one commit, drop what they supersede: a reader sees one or the other."""
-        documents = [draft.document for draft in drafts]
-        store = self._at.lexical
-        try:
-            with self._timed("index lexical"):
-                if self._incremental:
-                    index_lexical.change(parts, documents, (), store, None)
-            superseded = self._catalog.add(drafts, parser_version=validate.VERSION, chunking_version=chunk.VERSION)
-        except BaseException:
-            with suppress(Exception):  # the next run does it where even this fails
-                index_lexical.change((), (), [document.version_id for document in documents], store, None)
-            raise
-        with self._timed("index lexical"):
-            if self._incremental:
-                index_lexical.change((), (), superseded, store, self._catalog.sequence())
-
-    def _restate(self, selected: Selected, source_id: str, valid: validate.Validated) -> None:
-        """The folder's rules and the options may say something new of an unchanged file."""
-        facts, rules, _ = self._classify(selected, valid)
-        facts = self._after_edits(source_id, facts)
-        rules_json = dump_heading_rules(rules)
-        same = statements.in_order(facts) == statements.in_order(self._known_facts[source_id])
-        if not same or rules_json != self._catalog.heading_rules(source_id):
-            self._catalog.restate(source_id, facts, rules_json, self._stated)
-            self._known_facts[source_id] = facts
-
-    def _state_of_copy(self, selected: Selected, source_id: str, valid: validate.Validated) -> None:
+    def _reuse(self, selected: Selected, valid: Validated, source_id: str) -> None:
         """What is said of a copy that is not imported holds for the source that stands for it: on secrecy, and by options."""
-        current = self._known_facts.get(source_id)
-        if current is None:  # taken in this very run, from the same folder
+        source = self._known.get(source_id)
+        if source is None:  # taken in this very run, from the same folder
+            self._keep(selected, source_id, "reused")
             return
-        facts, rules, _ = self._classify(selected, valid)
-        stated = statements.with_options(statements.with_secrecy(current, facts), self._choices.options)
-        known_rules = load_heading_rules(self._catalog.heading_rules(source_id))
-        rules_json = dump_heading_rules(dict.fromkeys((*known_rules, *rules)))
-        self._catalog.restate(source_id, stated, rules_json, self._stated)
-        self._known_facts[source_id] = stated
+        said = self._reader.classify(selected, valid)
+        facts = statements.with_options(statements.with_secrecy(source.facts, said.facts), self._choices.options)
+        rules = stricter_rules(self._catalog.heading_rules(source_id), said.rules_json)
+        self._restate(selected, source, facts, rules, "reused")
 
-    def _keep(self, selected: Selected, source_id: str, outcome: str) -> None:
-        facts = self._known_facts.get(source_id)
-        self._report.imported.append(Imported(selected.name, source_id, outcome, facts.class_ if facts else "", 0))
+    def _restate(self, selected: Selected, source: Source, facts: SourceFacts, rules: str, outcome: str) -> None:
+        restated = restate(self._catalog, source, facts, rules, self._stated, origin=self._choices.origin)
+        self._known[source.source_id] = replace(source, facts=restated.facts)
+        self._keep(selected, source.source_id, outcome, restated)
 
-    def _folder_rules(self, selected: Selected) -> folder_rules.FolderRules:
-        """What the canonry.toml of every folder above the file says of it, the outermost first."""
-        path = selected.path.resolve()
-        files: list[tuple[str, Mapping[str, object]]] = []
-        headings: list[tuple[str, HeadingRule]] = []
-        for folder in reversed(path.parents):
-            if folder not in self._rules:
-                self._rules[folder] = folder_rules.read_folder_rules(folder)
-            rules, name = self._rules[folder], path.relative_to(folder).as_posix()
-            files += [(EVERY_FILE, rules.defaults)] if rules.defaults else []
-            files += [(EVERY_FILE, rule) for pattern, rule in rules.files if folder_rules.matches(name, pattern)]
-            headings += [(EVERY_FILE, rule) for pattern, rule in rules.headings if folder_rules.matches(name, pattern)]
-        return folder_rules.FolderRules({}, tuple(files), tuple(headings))
+    def _propose(self, selected: Selected, valid: Validated, hashes: Hashes, said: Statement) -> None:
+        """A new text of a locked source waits for a decision; what it says more strictly on secrecy holds at once."""
+        path = str(selected.path.resolve())
+        source = self._known[self._paths[path][0]]
+        said = replace(said, facts=self._after_edits(source.source_id, said.facts))
+        text = ProposedText(
+            hashes.content, valid.kind, hashes.original, hashes.normal, valid.encoding, len(valid.data), path, selected.name, said.title
+        )  # fmt: skip
+        restated = self._proposer.propose(source, said, text, valid.data)
+        self._known[source.source_id] = replace(source, facts=restated.facts)
+        self._keep(selected, source.source_id, "proposed" if restated.waiting else "declined", restated)
+        if restated.proposal and not restated.waiting:
+            self._report.warnings.append(
+                f"{selected.name}: this text was rejected before, as proposal {restated.proposal.proposal_id}; "
+                f"`canonry source unlock {source.source_id}` lets it in"
+            )
+
+    def _keep(self, selected: Selected, source_id: str, outcome: str, restated: Restated | None = None) -> None:
+        source = self._known.get(source_id)
+        class_ = source.facts.class_ if source else ""
+        waiting = restated.waiting if restated else None
+        self._report.imported.append(Imported(selected.name, source_id, outcome, class_, 0, waiting))
 
     def _new_source_id(self, name: str, content_hash: str) -> str:
         """Readable and the same on every machine: the file's name, and a piece of the hash of name and content."""
@@ -309,49 +247,13 @@ class _Import:
         slug = re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40].strip("-") or "source"
         base = f"{slug}-{hashlib.sha256(f'{content_hash} {name}'.encode()).hexdigest()[:8]}"
         source_id, number = base, 1
-        while source_id in self._sources:
+        while source_id in self._ids:
             number += 1
             source_id = f"{base}-{number}"
-        self._sources.add(source_id)
+        self._ids.add(source_id)
         return source_id
 
-    def _timed(self, step: str) -> _Timed:
-        return _Timed(self._report.seconds, step)
 
-
-class _Timed:
-    def __init__(self, seconds: dict[str, float], step: str) -> None:
-        self._seconds, self._step = seconds, step
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *exception: object) -> None:
-        self._seconds[self._step] = self._seconds.get(self._step, 0.0) + time.perf_counter() - self._start
-
-
-def _batches(files: Sequence[Selected]) -> Iterator[list[Selected]]:
-    """Files in batches of a bounded number and size, in order."""
-    batch: list[Selected] = []
-    size = 0
-    for file in files:
-        try:
-            bytes_ = file.path.stat().st_size
-        except OSError:
-            bytes_ = 0
-        if batch and (size + bytes_ > BATCH_BYTES or len(batch) >= BATCH_FILES):
-            yield batch
-            batch, size = [], 0
-        batch.append(file)
-        size += bytes_
-    if batch:
-        yield batch
-
-
-def _text_title(fields: Mapping[str, object], selected: Selected) -> str:
-    title = fields.get("title")
-    return " ".join(title.split()) if isinstance(title, str) and title.strip() else Path(selected.name).stem
-
-
-def _place(facts: SourceFacts, source_id: str) -> tuple[int, str]:
+def place_of(facts: SourceFacts, source_id: str) -> tuple[int, str]:
+    """Where a source stands among those of its campaign."""
     return (facts.order if facts.order is not None else UNORDERED, source_id)

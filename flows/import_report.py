@@ -10,13 +10,17 @@ from flows.pipeline import Report
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One file that is in the campaign now. `outcome` is new, updated, unchanged or reused."""
+    """One file that is in the campaign. `outcome` is new, updated, unchanged, renamed or reused.
+
+    A new text of a locked source is proposed, or declined where it was rejected before. `proposal` waits for a decision.
+    """
 
     name: str
     source_id: str
     outcome: str
     class_: str
     chunks: int
+    proposal: int | None = None
 
 
 @dataclass(slots=True)
@@ -32,3 +36,8 @@ class ImportReport:
 
     def count(self, outcome: str) -> int:
         return sum(1 for file in self.imported if file.outcome == outcome)
+
+    @property
+    def waiting(self) -> list[int]:
+        """The numbers of the proposals that wait for a decision."""
+        return [file.proposal for file in self.imported if file.proposal is not None]

@@ -8,23 +8,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from canonry import database, files, lexical, text, tokens
+from canonry.catalog import Catalog
 from canonry.embedders import Embedder
 from canonry.embedders.chosen import Chosen
 from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows import housekeeping
-from flows.plan import Plan, part_names
+from flows.plan import Plan, all_documents, part_names
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, IN_THREADS, WORKERS, spread, wait_for, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
@@ -120,8 +123,11 @@ def run_plan(
     if with_vectors and plan.vectors and plan.chosen:
         try:
             embed_and_index(at, plan, plan.chosen, runner, progress, report)
+            keep_past(at, plan, runner, progress, with_vectors=not report.degraded)
         except CanonryError as error:
             report.degraded = f"semantic search is incomplete: {error}"
+    elif plan.rebuild:
+        keep_past(at, plan, runner, progress, with_vectors=False)
     if plan.litter:
         housekeeping.purge(at)
     if at.lexical.exists():
@@ -184,38 +190,86 @@ def carry_vectors(
 def embed_and_index(at: Layout, plan: Plan, chosen: Chosen, runner: Runner, progress: Progress, report: Report) -> None:
     """Embed the texts that this embedder has not seen, then lay out a generation.
 
-    Where that could not be finished, a generation of another embedder stays in use.
+    Where another embedder's vectors are in use, they stay in use until those of this one are complete.
     """
     if plan.halted and chosen.facts is None:
         raise EmbedderError(plan.halted)
     if chosen.is_served:
         loaded.cache_clear()  # connections of an earlier run
     embedder = loaded(chosen)
-    folder = at.embeddings(embedder.fingerprint)
     with timed(report, "embed"):
-        wanted = indexed_texts(at) - embed.known_hashes(folder, embedder.fingerprint)
         parts = sorted(set(housekeeping.read_parts(at).values()))
-        unknown: list[str] = []
-        try:
-            if wanted and plan.halted:
-                raise EmbedderError(plan.halted)
-            for texts in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
-                known, others = embed.split_known(texts, embedder.scripts)
-                unknown += others
-                for _ in embed_block(known, folder, chosen, runner, report):
-                    progress("embed", report.embedded_texts + len(unknown), len(wanted))
-        except EmbedderError as error:
-            report.degraded = f"semantic search is incomplete: {error}"
-        if unknown:
-            embed.note_unembedded(unknown, folder, embedder)
-        embed.merge_parts(folder, embedder)
-    if report.degraded and live_fingerprint(at) not in ("", embedder.fingerprint):
+        embed_unseen(at, plan, chosen, indexed_texts(at), parts, runner, progress, report)
+        embed.merge_parts(at.embeddings(embedder.fingerprint), embedder)
+    if report.degraded and (in_use := spec_in_use(at, embedder.fingerprint)):
+        report.degraded += (
+            f"; questions are asked of the vectors of {in_use} until those of {embedder.spec} are complete"
+        )
         return
     with timed(report, "index vectors"):
         made = next(iter(runner.each("index vectors", lay_out, [(at, chosen)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
         report.lexical_only_texts, report.lexical_only_reasons = sum(made.lexical_only.values()), made.lexical_only
         index_vectors.remove_other_generations(at.index, made.generation)
+
+
+def embed_unseen(
+    at: Layout,
+    plan: Plan,
+    chosen: Chosen,
+    texts: set[str],
+    parts: list[Path],
+    runner: Runner,
+    progress: Progress,
+    report: Report,
+) -> None:
+    """Embed those of the texts, by hash, that the plan's embedder has not seen; `parts` hold them."""
+    embedder = loaded(chosen)
+    folder = at.embeddings(embedder.fingerprint)
+    wanted = texts - embed.known_hashes(folder, embedder.fingerprint)
+    unknown: list[str] = []
+    try:
+        if wanted and plan.halted:
+            raise EmbedderError(plan.halted)
+        for block in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
+            known, others = embed.split_known(block, embedder.scripts)
+            unknown += others
+            for _ in embed_block(known, folder, chosen, runner, report):
+                progress("embed", report.embedded_texts + len(unknown), len(wanted))
+    except EmbedderError as error:
+        report.degraded = f"semantic search is incomplete: {error}"
+    if unknown:
+        embed.note_unembedded(unknown, folder, embedder)
+
+
+def keep_past(at: Layout, plan: Plan, runner: Runner, progress: Progress, *, with_vectors: bool) -> None:
+    """Cut and embed what superseded versions hold, where that is lost or was never made here: `as_of` asks for it."""
+    live = {document.version_id for document in plan.documents}
+    with closing(Catalog.open(at.catalog)) as catalog:
+        every = all_documents(catalog, plan.settings)
+    past = tuple(document for document in every if document.version_id not in live)
+    if not past:
+        return
+    report = Report()
+    parts = chunk_stale(at, replace(plan, add=past, lost=None), runner, progress, report)
+    if with_vectors and plan.chosen:
+        texts = chunk.text_hashes(parts, {document.key for document in past})
+        embed_unseen(at, plan, plan.chosen, texts, parts, runner, progress, report)
+    if report.embedded_texts:
+        from flows.as_of import forget_past
+
+        forget_past(at)  # made without these vectors
+
+
+def spec_in_use(at: Layout, other_than: str) -> str | None:
+    """The embedder whose vectors questions are asked of, unless it has that fingerprint or its vectors are gone."""
+    db = database.open_reader(at.lexical)
+    try:
+        generation, spec = lexical.meta(db, "generation"), lexical.meta(db, "vector_spec")
+        same = lexical.meta(db, "vector_fingerprint") == other_than
+    finally:
+        db.close()
+    return spec if generation and not same and at.scan(generation).exists() else None
 
 
 def embed_block(
@@ -281,10 +335,11 @@ def indexed_texts(at: Layout) -> set[str]:
 def batched(documents: Sequence[Document], at: Layout) -> list[list[Document]]:
     """Documents in batches of a bounded number and size, in order."""
     batches: list[list[Document]] = []
-    size = BATCH_BYTES
+    size = 0
     for document in documents:
-        bytes_ = at.file(document.content_hash, chunk.EXTENSIONS[document.kind]).stat().st_size
-        if size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
+        stored = at.file(document.content_hash, chunk.EXTENSIONS[document.kind])
+        bytes_ = stored.stat().st_size if stored.exists() else 0  # the step that cuts it says that it is missing
+        if not batches or size + bytes_ > BATCH_BYTES or len(batches[-1]) >= BATCH_DOCUMENTS:
             batches.append([])
             size = 0
         batches[-1].append(document)
@@ -309,16 +364,37 @@ def write_manifest(at: Layout, plan: Plan) -> None:
         "chunker": chunk.VERSION, "token_counter": tokens.COUNTER, "settings": plan.settings.as_text(),
         "embedder": {"spec": meta.get("vector_spec"), "fingerprint": meta.get("vector_fingerprint")} if generation else None,
         "counts": {"documents": documents, "chunks": int(meta.get("rows", 0)), "vectors_missing": int(meta.get("vectors_missing", 0))},
-        "bytes": {path.name: path.stat().st_size for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()},
+        "sha256": _checksums(at, generation),
     }  # fmt: skip
     with files.whole_file(at.manifest) as temporary:
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+class Timed(Protocol):
+    """A report with the seconds that each step took."""
+
+    seconds: dict[str, float]
+
+
+def _checksums(at: Layout, generation: str) -> dict[str, str]:
+    """SHA-256 of the two files of a generation, by name; taken over from the manifest that has them already."""
+    paths = [path for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()]
+    try:
+        known = json.loads(at.manifest.read_text(encoding="utf-8"))["sha256"]
+        return {path.name: str(known[path.name]) for path in paths}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {path.name: _checksum(path) for path in paths}
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 class timed:  # noqa: N801 - reads as a verb
     """Adds the seconds that a block takes to the report."""
 
-    def __init__(self, report: Report, step: str) -> None:
+    def __init__(self, report: Timed, step: str) -> None:
         self._report, self._step = report, step
 
     def __enter__(self) -> None:

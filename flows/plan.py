@@ -14,6 +14,7 @@ from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders.chosen import Chosen
 from canonry.layout import Layout
+from canonry.proposals import held_hashes
 from canonry.records import Document
 from stages import index_lexical
 from stages.chunk import document_key
@@ -101,6 +102,15 @@ def _count(db: sqlite3.Connection, after: int) -> int:
     return int(db.execute("SELECT count(*) FROM knowledge_chunk WHERE row > ?", (after,)).fetchone()[0])
 
 
+def campaign_settings(at: Layout) -> Settings:
+    """What the campaign is set to."""
+    catalog = Catalog.open(at.catalog)
+    try:
+        return Settings.parse(catalog.settings())
+    finally:
+        catalog.close()
+
+
 def live_documents(catalog: Catalog, settings: Settings, as_of: str | None = None) -> tuple[Document, ...]:
     """Every version that is live, or was at an instant, as the chunk stage needs it, in the order of the campaign."""
     return _documents(catalog.live_versions(as_of), settings)
@@ -176,11 +186,12 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
 
 
 def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
-    """Stored files that no version holds: of refused drafts, of an import or a deletion that was stopped."""
-    if not at.files.exists():
-        return []
-    known = catalog.content_hashes()
-    return [at.files / name for name in os.listdir(at.files) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
+    """Stored files that no version and no pending proposal holds: of refused drafts, of a run that was stopped."""
+    unknown: list[Path] = []
+    for folder, known in ((at.files, catalog.content_hashes()), (at.proposed, held_hashes(catalog.connection))):
+        if folder.exists():
+            unknown += [folder / name for name in os.listdir(folder) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
+    return unknown
 
 
 def part_names(at: Layout) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from canonry.catalog import Catalog
+from canonry.errors import CanonryError
 from canonry.layout import Layout
 from flows.as_of import forget_past
 from flows.housekeeping import purge
-from flows.pipeline import InProcess, run_plan
+from flows.pipeline import InProcess, run_plan, write_manifest
 from flows.plan import make_plan, part_names
 from stages import index_lexical
 
@@ -14,20 +17,22 @@ from stages import index_lexical
 def delete_source(at: Layout, source_id: str) -> None:
     """Forget the source, then purge its rows from every store and its files; the caller holds the campaign's lock.
 
-    Stopped after the first step, the source is gone for every question and the next run purges what is left.
+    A locked source is refused. Stopped after the first step, the source is gone for every question and the next run
+    purges what is left.
     """
-    catalog = Catalog.open(at.catalog, write=True)
-    try:
+    with closing(Catalog.open(at.catalog, write=True)) as catalog:
+        if catalog.source(source_id).locked:
+            raise CanonryError(f"source {source_id!r} is locked; `canonry source unlock {source_id}`, then delete it")
         catalog.delete(source_id)
-    finally:
-        catalog.close()
     clean_up(at)
 
 
 def clean_up(at: Layout) -> None:
     """Bring the index up to the catalog and remove what no version holds."""
-    run_plan(at, make_plan(at), InProcess())
+    plan = make_plan(at)
+    run_plan(at, plan, InProcess())
     forget_past(at)
     purge(at)
     if at.lexical.exists():
         index_lexical.note_parts(at.lexical, part_names(at))
+        write_manifest(at, plan)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from canonry import schemas, text, tokens
 from canonry.config import ChunkSettings
+from canonry.errors import DamagedData
+from canonry.files import read_stored
 from canonry.records import Chunk, Document, HeadingRule
 from stages import chunking
 from stages.chunking.marks import MarkError
@@ -28,7 +30,10 @@ _MARKERS = re.compile(r"<!--\s*(?:canonry|page)\s*:.*?-->", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ChunkReport:
-    """What `chunk_documents` wrote. `rejected` are (document key, reason) of documents that say something unreadable."""
+    """What `chunk_documents` wrote.
+
+    `rejected` are (document key, reason) of documents that say something unreadable, or whose stored file is damaged.
+    """
 
     part: Path | None
     chunks: dict[str, int]  # document key -> number of chunks
@@ -75,14 +80,14 @@ def chunk_documents(documents: Sequence[Document], files: Path, out: Path, setti
     for document in documents:
         if document.key in counts:
             continue
-        data = (files / f"{document.content_hash}.{EXTENSIONS[document.kind]}").read_bytes()
         try:
+            data = _stored(files / f"{document.content_hash}.{EXTENSIONS[document.kind]}", document)
             chunks = cut(data, document, settings)
-        except MarkError as error:
+        except (MarkError, DamagedData) as error:
             rejected.append((document.key, str(error)))
             continue
         counts[document.key] = len(chunks)
-        rows += [_row(document, chunk, data) for chunk in chunks]
+        rows += [chunk_row(document, chunk, data) for chunk in chunks]
     if not counts:
         return ChunkReport(None, counts, rejected)
     part = out / f"chunks-{part_key(list(counts))}.parquet"
@@ -93,15 +98,38 @@ def chunk_documents(documents: Sequence[Document], files: Path, out: Path, setti
     return ChunkReport(part, counts, rejected)
 
 
+def _stored(path: Path, document: Document) -> bytes:
+    """The bytes of a version; DamagedData where they are missing or are not those that were imported."""
+    data = read_stored(path)
+    if hashlib.sha256(data).hexdigest() != document.content_hash:
+        raise DamagedData(f"{path}: its bytes were changed; `canonry verify` says from where to import it again")
+    return data
+
+
 def cut(data: bytes, document: Document, settings: ChunkSettings) -> list[Chunk]:
     """A document's chunks; its front matter is not part of any."""
     return chunking.chunk_document(data, document.kind, settings, document.heading_rules)
 
 
-def _row(document: Document, chunk: Chunk, data: bytes) -> tuple[object, ...]:
+def text_hashes(parts: Sequence[Path], keys: Collection[str]) -> set[str]:
+    """Hashes of the texts of those documents, by key, in the parts."""
+    found: set[str] = set()
+    for part in parts:
+        table = schemas.read(part, schemas.CHUNK_CONTRACT, ["document_key", "text_hash"])
+        rows = zip(table["document_key"].to_pylist(), table["text_hash"].to_pylist(), strict=True)
+        found.update(text_hash for key, text_hash in rows if key in keys)
+    return found
+
+
+def hashes_of(heading_path: Sequence[str], lead: str, passage: str) -> tuple[str, str]:
+    """(hash of what is embedded, hash of the text alone) of a chunk, both normalised."""
+    prefix, body = embedding_parts(heading_path, lead, passage)
+    return _short_hash(f"{prefix}\0{body}"), _short_hash(text.same_text_form(body))
+
+
+def chunk_row(document: Document, chunk: Chunk, data: bytes) -> tuple[object, ...]:
     """A row of knowledge_chunk, in the order of its columns."""
     passage = data[chunk.start_byte : chunk.end_byte].decode("utf-8")
-    prefix, body = embedding_parts(chunk.heading_path, chunk.lead, passage)
     return (
         document.key,
         chunk.index,
@@ -119,8 +147,7 @@ def _row(document: Document, chunk: Chunk, data: bytes) -> tuple[object, ...]:
         chunk.marks.hidden,
         chunk.lead,
         passage,
-        _short_hash(f"{prefix}\0{body}"),
-        _short_hash(text.same_text_form(body)),
+        *hashes_of(chunk.heading_path, chunk.lead, passage),
         text.index_terms("\n".join(chunk.heading_path)),
         text.index_terms(searchable(chunk.lead, passage)),
     )

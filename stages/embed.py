@@ -6,13 +6,15 @@ A text is known by its hash: what an earlier part of the same embedder holds is 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from canonry import schemas
 from canonry.embedders import knows
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 VERSION = "1"
 UNREADABLE = "in a script that the model does not know, or without a word"
 TOO_LONG = "refused by the model's server for its length, however small it was cut"
+LENGTH_TOLERANCE = 1e-3  # of a unit vector
 MOST_PARTS = 64  # above this many small parts they are merged into one
 _TEXT_COLUMNS = ["text_hash", "heading_path", "lead", "text"]
 
@@ -188,9 +191,31 @@ def _parts(folder: Path, fingerprint: str) -> Iterator[tuple[Path, dict[str, str
 def without_vector(origin: Mapping[str, object]) -> dict[str, str]:
     """The texts that a part's footer names as having no vector, with the reason."""
     earlier, named = origin.get("wordless", []), origin.get("without", {})  # the first as footers were once written
-    assert isinstance(earlier, list)
-    assert isinstance(named, dict)
+    if not isinstance(earlier, list) or not isinstance(named, dict):
+        raise ValueError("the footer does not name its texts without a vector")
     return dict.fromkeys(earlier, UNREADABLE) | named
+
+
+def check_part(file: BinaryIO, fingerprint: str, dimensions: int) -> str | None:
+    """What is wrong with a part that comes from elsewhere; None where that embedder could have written it."""
+    try:
+        with pq.ParquetFile(file) as part:
+            footer = part.schema_arrow.metadata or {}
+            if footer.get(b"canonry.contract", b"").decode() != schemas.EMBEDDING_CONTRACT:
+                return f"is not of contract {schemas.EMBEDDING_CONTRACT}"
+            origin = json.loads(footer[b"canonry.made_from"])
+            if origin["embedder"] != fingerprint or not all(isinstance(text, str) for text in without_vector(origin)):
+                return f"was not made by {fingerprint}"
+            if not part.schema_arrow.remove_metadata().equals(schemas.embedding_schema(dimensions)):
+                return f"does not hold vectors of {dimensions} dimensions"
+            for batch in part.iter_batches(8_192):
+                vectors = np.from_dlpack(batch.column("vector").flatten()).reshape(-1, dimensions)
+                lengths = np.linalg.norm(vectors, axis=1)
+                if batch.column("vector").null_count or not (np.abs(lengths - 1) < LENGTH_TOLERANCE).all():
+                    return "holds vectors that are not of unit length"
+    except (ValueError, KeyError, TypeError, OSError, pa.ArrowException) as error:
+        return f"is not a readable Parquet file ({error})"
+    return None
 
 
 def merge_parts(folder: Path, embedder: Embedder) -> None:

@@ -16,6 +16,7 @@ from canonry.records import HeadingRule, Marks
 from stages.select import FOLDER_RULES, Selected
 from stages.statements import KNOWLEDGE_KEYS, KNOWN_KEYS, SECRECY_KEYS, int_of, meant_key, parse_facts, plainly, strings
 
+_EVERY_FILE = "**"
 _SECTIONS = {"defaults": dict, "files": list, "headings": list}
 _HEADING_KEYS = {"match", "files", "spoiler", "spoiler_level", "spoiler_tags", "visibility"}
 
@@ -59,6 +60,26 @@ def read_folder_rules(folder: Path) -> FolderRules:
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+class RulesAbove:
+    """The canonry.toml of every folder above a file, each read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, FolderRules] = {}
+
+    def of(self, path: Path) -> FolderRules:
+        """What they say of a file (its resolved path) in one list of statements, the outermost folder's first."""
+        files: list[tuple[str, Mapping[str, object]]] = []
+        headings: list[tuple[str, HeadingRule]] = []
+        for folder in reversed(path.parents):
+            if folder not in self._read:
+                self._read[folder] = read_folder_rules(folder)
+            rules, name = self._read[folder], path.relative_to(folder).as_posix()
+            files += [(_EVERY_FILE, rules.defaults)] if rules.defaults else []
+            files += [(_EVERY_FILE, rule) for pattern, rule in rules.files if matches(name, pattern)]
+            headings += [(_EVERY_FILE, rule) for pattern, rule in rules.headings if matches(name, pattern)]
+        return FolderRules({}, tuple(files), tuple(headings))
 
 
 def _refuse_unknown(section: str, rule: Mapping[str, object]) -> None:

@@ -15,3 +15,12 @@ def hash_file(copied: Path, kind: str) -> tuple[str, Path]:
     stored = copied.parent / f"{content_hash}.{EXTENSIONS[kind]}"
     copied.replace(stored)
     return content_hash, stored
+
+
+def holds(stored: Path, content_hash: str) -> bool:
+    """Whether a stored file is there and has the bytes that its name says."""
+    try:
+        with stored.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == content_hash
+    except OSError:
+        return False

@@ -112,6 +112,20 @@ def lay_out(
     return VectorReport(generation.name, len(matrix.rows), len(missing), alone), values
 
 
+def forget_generation(store: Path, index: Path) -> None:
+    """Let the lexical store name no generation, then remove the files of all."""
+    db = database.open_writer(store, synchronous="NORMAL")
+    try:
+        with database.transaction(db):
+            db.execute(
+                "DELETE FROM meta WHERE key IN "
+                "('generation', 'vector_fingerprint', 'vector_spec', 'vectors_to_row', 'vectors_missing')"
+            )
+    finally:
+        db.close()
+    remove_other_generations(index, live="no generation")
+
+
 def new_generation() -> str:
     """A name that no other generation has."""
     return secrets.token_hex(6)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import canonry
+from canonry import proposals
 from canonry.catalog import Catalog
 from canonry.layout import Layout
 from canonry.locking import writing
@@ -18,6 +20,15 @@ from stages.select import select_files
 from tests.servers import Standin, standin
 
 FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the tests' own, for their subprocesses too."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("CANONRY_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture
@@ -68,6 +79,12 @@ class Workshop:
     def close(self) -> None:
         for campaign in self._open:
             campaign.close()
+
+
+def set_lock(at: Layout, source_id: str, locked: bool = True) -> None:
+    """Lock a source, or unlock it."""
+    with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
+        proposals.set_locked(catalog.connection, source_id, locked)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ PACKAGES = ("canonry", "stages", "flows", "eval")
 MAY_IMPORT = {
     "canonry": {"canonry"},
     "stages": {"stages", "canonry"},
-    "flows": {"flows", "stages", "canonry"},
+    "flows": {"flows", "stages", "canonry", "eval"},
     "eval": {"eval", "canonry"},
 }
 HEAVY = (
@@ -28,6 +28,7 @@ HEAVY = (
     "onnxruntime",
     "rich",
     "pydantic",
+    "jsonschema",
     "tqdm",
     "filelock",
     "tokenizers",
@@ -73,8 +74,8 @@ def test_a_stage_knows_no_flow_even_when_it_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_prefect_is_imported_by_the_reindex_flow_alone(path: Path) -> None:
-    if path != ROOT / "flows" / "reindex.py":
+def test_prefect_is_imported_by_the_two_flows_alone(path: Path) -> None:
+    if path not in (ROOT / "flows" / "reindex.py", ROOT / "flows" / "evaluate.py"):
         assert "prefect" not in tops(path, inside_functions=True)
 
 
@@ -158,6 +159,19 @@ def test_the_python_api_asks_without_anything_heavy(data: Path) -> None:
         "import canonry\nassert canonry.open(sys.argv[1]).campaign('vell').retrieve('lamp', mode='lexical').results"
     )
     assert loaded_by(program, str(data)) == set()
+
+
+def test_a_game_that_nobody_touched_is_injected_without_anything_heavy(tmp_path: Path) -> None:
+    """Its seal holds, so no schema is asked."""
+    from canonry.cli import main
+
+    save = str(tmp_path / "game.json")
+    game = ["--content", str(ROOT / "canonry/demo_world"), "--origin", "unredeemed", "--name", "A", "--class", "priest"]
+    assert main(["canon", "new-game", *game, "--out", save]) == 0
+    assert loaded_by(ASK, "canon", "inject", save, "--role", "npc:ouseley") == set()
+    with Path(save).open("a", encoding="utf-8") as file:
+        file.write("\n")
+    assert loaded_by(ASK, "canon", "inject", save, "--role", "npc:ouseley") == {"jsonschema"}
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("reindex",)], ids=" ".join)

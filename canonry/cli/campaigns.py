@@ -12,7 +12,8 @@ from canonry.cli.show import bold, confirm, plural, print_json, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
-from canonry.layout import TEMPORARY_PREFIX, Layout, list_campaigns
+from canonry.gate import forget_gate, read_gate
+from canonry.layout import Layout, list_campaigns, passing
 from canonry.locking import writing
 
 
@@ -54,6 +55,15 @@ def show(given: argparse.Namespace) -> None:
     catalog = Catalog.open(at.catalog)
     summary["settings"] = Settings.parse(catalog.settings()).as_text()
     summary["created_at"] = catalog.meta("created_at")
+    gate = read_gate(catalog.connection)
+    if gate is not None:
+        voided = gate.voided_by(Settings.parse(catalog.settings()))
+        summary["gate"] = {
+            "passed_at": gate.passed_at,
+            "holds": not voided,
+            "voided_by": voided,
+            "evidence": gate.evidence,
+        }
     if given.json:
         print_json(summary)
         return
@@ -61,6 +71,10 @@ def show(given: argparse.Namespace) -> None:
         f"{bold(given.id)}: {plural(summary['sources'], 'source')}, {size(summary['bytes'])} on disk, created {summary['created_at'][:19]} UTC"
     )
     print(table(("setting", "value"), list(summary["settings"].items())))
+    if gate is not None:
+        state = "holds" if not voided else f"is void: another {' and '.join(voided)}"
+        print(f"hybrid was earned {gate.passed_at[:19]} UTC, which {state}")
+        print(table(("evidence", "value"), list(gate.evidence.items())))
 
 
 def settings(given: argparse.Namespace) -> None:
@@ -71,6 +85,8 @@ def settings(given: argparse.Namespace) -> None:
             catalog = Catalog.open(at.catalog, write=True)
             _check(catalog.settings() | values)
             catalog.set_settings(values)
+            if "mode" in values:
+                forget_gate(catalog)
             catalog.close()
     current = Settings.parse(Catalog.open(at.catalog).settings()).as_text()
     if given.json:
@@ -90,8 +106,7 @@ def delete(given: argparse.Namespace) -> None:
     with writing(at):
         for folder in (at.index, at.chunks, at.raw):
             if folder.exists():
-                doomed = folder.with_name(f"{TEMPORARY_PREFIX}deleted-{folder.name}")
-                shutil.rmtree(doomed, ignore_errors=True)
+                doomed = passing(folder, "deleted")
                 folder.rename(doomed)
                 shutil.rmtree(doomed)
     if given.json:

@@ -112,8 +112,8 @@ def _evaluate(at: Layout) -> None:
         f"Evaluate: {len(questions.questions)} questions, by words against words and meaning",
         "the questions and the places that answer them come with canonry",
     )
-    figures = compare_modes(at, questions, ("lexical", "semantic", "hybrid"))
-    names = list(next(iter(figures.values())).means)
+    found = compare_modes(at, questions, ("lexical", "semantic", "hybrid"))
+    names = ("Recall@1", "Recall@5", "Success@5", "RR@10", "nDCG@10")
     rows = [
         (
             mode,
@@ -121,15 +121,14 @@ def _evaluate(at: Layout) -> None:
             f.leaks,
             f"{f.empty}/{f.unanswerable}",
             f"{f.p50_ms:.1f} ms",
-            f"{f.tokens:.0f}",
+            f"{f.result_tokens:.0f}",
         )
-        for mode, f in figures.items()
+        for mode, f in found.modes.items()
     ]
     headers = ("mode", *names, "leaks", "empty when it should", "p50", "tokens")
     print(table(headers, rows, right=tuple(range(1, len(headers)))))
-    judged = next(iter(figures.values())).judged
     print(
-        f"   {judged} questions have places to find. A leak is a passage that its asker may not see: it must be 0 in every mode.\n"
+        f"   {found.counts['judged']} questions have places to find. A leak is a passage that its asker may not see: it must be 0 in every mode.\n"
     )
 
 

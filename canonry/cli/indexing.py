@@ -6,24 +6,28 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from canonry import database
 from canonry.catalog import Catalog
+from canonry.cli.arguments.options import stated_facts
+from canonry.cli.proposals import waiting_line
 from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, printable, size, table
 from canonry.config import Settings
 from canonry.embedders import fingerprint_of
 from canonry.errors import UsageError
 from canonry.files import room_for
+from canonry.holdings import Twin
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.tokens import COUNTER
 
 if TYPE_CHECKING:
     from flows.import_files import Choices
-    from flows.import_report import ImportReport
+    from flows.import_report import Imported, ImportReport
     from flows.pipeline import Report
     from flows.plan import Plan
 
@@ -43,7 +47,7 @@ def import_paths(given: argparse.Namespace) -> int:
             f"--title names one source, but {len(selection.files)} files were given; import them one by one"
         )
     started = time.perf_counter()
-    with writing(at), _plain(at):
+    with writing(at), plain_failures(at):
         bar = Bar(given)
         try:
             report = import_files(at, selection, choices, bar)
@@ -80,15 +84,11 @@ def _choices(given: argparse.Namespace) -> Choices:
     from stages.statements import parse_facts
     from stages.validate import check_encoding
 
-    stated = {
-        "title": given.title, "class": given.class_, "tags": given.tags, "entities": given.entities, "visibility": given.visibility,
-        "spoiler_level": given.spoiler_level, "spoiler_tags": given.spoiler_tags, "priority": given.priority, "always_include": given.always_include,
-    }  # fmt: skip
-    options = {key: value for key, value in stated.items() if value is not None}
+    options = stated_facts(given)
     parse_facts(options)
     encoding = check_encoding(given.encoding) if given.encoding else None
 
-    def decide(name: str, twin: str) -> str:
+    def decide(name: str, twin: Twin) -> str:
         if given.on_duplicate != "ask":
             return str(given.on_duplicate)
         return _ask(name, twin) if sys.stdin.isatty() and sys.stderr.isatty() and not given.json else "refuse"
@@ -96,11 +96,11 @@ def _choices(given: argparse.Namespace) -> Choices:
     return Choices(options, encoding, decide, with_vectors=not given.no_embed)
 
 
-def _ask(name: str, twin: str) -> str:
+def _ask(name: str, twin: Twin) -> str:
     answers = {"r": "reuse", "s": "separate", "c": "cancel"}
     while True:
         print(
-            f"{name} has the same content as source {twin}. [r]euse it, import it [s]eparately, or [c]ancel? ",
+            f"{printable(name)} has {twin}. [r]euse it, import it [s]eparately, or [c]ancel? ",
             end="",
             file=sys.stderr,
             flush=True,
@@ -113,25 +113,22 @@ def _ask(name: str, twin: str) -> str:
 
 
 def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str, seconds: float) -> None:
-    new, updated = report.count("new"), report.count("updated")
-    chunks = sum(file.chunks for file in report.imported)
-    by_class: dict[str, int] = {}
-    for file in report.imported:
-        by_class[file.class_] = by_class.get(file.class_, 0) + 1
-    if not given.quiet and report.imported:
-        classes = ", ".join(f"{count} {name}" for name, count in sorted(by_class.items()) if name)
-        done = ", ".join(part for part in (f"{new:,} new", f"{updated:,} updated" if updated else "") if part)
+    taken = [file for file in report.imported if file.outcome not in ("proposed", "declined")]
+    chunks = sum(file.chunks for file in taken)
+    if not given.quiet and taken:
+        by_class = Counter(file.class_ for file in taken if file.class_)
+        classes = ", ".join(f"{count} {name}" for name, count in sorted(by_class.items()))
         same = report.count("unchanged") + report.count("reused")
-        print(
-            f"Imported {bold(plural(len(report.imported), 'file'))} ({done}{f', {same:,} already here' if same else ''}): {classes or 'none'}."
-        )
+        counts = [f"{report.count(what):,} {what}" for what in ("new", "updated", "renamed") if report.count(what)]
+        counts += [f"{same:,} already here"] if same else []
+        print(f"Imported {bold(plural(len(taken), 'file'))} ({', '.join(counts)}): {classes or 'none'}.")
         if chunks:
             print(
                 f"{plural(chunks, 'chunk')} from {size(report.bytes)} in {seconds:.1f} s; they can be found by words now."
             )
         for line in report.index.notes:
             note(given, line)
-        _print_vectors(report.index)
+        print_vectors(report.index)
         if given.verbose:
             print(
                 dim(
@@ -142,6 +139,12 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
                     )
                 )
             )
+    note(given, waiting_line(report.waiting))
+    print_complaints(given, report, ignored)
+
+
+def print_complaints(given: argparse.Namespace, report: ImportReport, ignored: str = "") -> None:
+    """Warnings, what was left out and what was refused, on standard error."""
     for line in _grouped(report.warnings):
         note(given, f"warning: {line}")
     note(given, ignored)
@@ -163,7 +166,7 @@ def _grouped(warnings: Sequence[str]) -> list[str]:
     ]
 
 
-def _print_vectors(report: Report) -> None:
+def print_vectors(report: Report) -> None:
     if report.degraded:
         print(f"warning: {printable(report.degraded)}", file=sys.stderr)
     elif report.vectors:
@@ -182,10 +185,7 @@ def _alone(reasons: Mapping[str, int]) -> list[str]:
 
 def _import_json(report: ImportReport, ignored: str) -> dict[str, object]:
     return {
-        "imported": [
-            {"file": f.name, "source_id": f.source_id, "outcome": f.outcome, "class": f.class_, "chunks": f.chunks}
-            for f in report.imported
-        ],
+        "imported": [file_json(file) for file in report.imported],
         "rejected": [{"file": error.name, "reason": error.reason} for error in report.rejected],
         "warnings": report.warnings,
         "ignored": ignored or None,
@@ -195,20 +195,33 @@ def _import_json(report: ImportReport, ignored: str) -> dict[str, object]:
     }
 
 
-def reindex(given: argparse.Namespace) -> int:
-    from flows.endpoint import plan_of
-    from flows.plan import make_plan
+def file_json(file: Imported) -> dict[str, object]:
+    """What became of one file, for a program; `proposal` where one waits."""
+    told: dict[str, object] = {
+        "file": file.name, "source_id": file.source_id, "outcome": file.outcome, "class": file.class_, "chunks": file.chunks,
+    }  # fmt: skip
+    return told if file.proposal is None else {**told, "proposal": file.proposal}
 
+
+def reindex(given: argparse.Namespace) -> int:
     at = chosen(given)
     Catalog.open(at.catalog).close()
     if given.embedder:
         fingerprint_of(given.embedder)
-        _set_embedder(at, given.embedder)
-    quick = make_plan(at, full=given.full)
+        set_embedder(at, given.embedder)
+    return bring_up_to_date(given, at, full=given.full, in_process=given.in_process)
+
+
+def bring_up_to_date(given: argparse.Namespace, at: Layout, *, full: bool = False, in_process: bool) -> int:
+    """Carry out what is stale, if anything is, and say what was done. The server of a model that has one is asked first."""
+    from flows.endpoint import plan_of
+    from flows.plan import make_plan
+
+    quick = make_plan(at, full=full)
     if quick.is_empty and not (quick.chosen and quick.chosen.is_served):
         return _finish_reindex(given, None)
-    with writing(at), _plain(at):
-        plan, notes = plan_of(at, full=given.full)
+    with writing(at), plain_failures(at):
+        plan, notes = plan_of(at, full=full)
         for line in notes:
             note(given, line)
         if plan.is_empty:
@@ -217,17 +230,18 @@ def reindex(given: argparse.Namespace) -> int:
         if not given.json:
             for reason in plan.reasons:
                 note(given, f"stale: {reason}")
-        return _finish_reindex(given, _run(given, at, plan))
+        return _finish_reindex(given, _run(given, at, plan, in_process=in_process))
 
 
 @contextmanager
-def _plain(at: Layout) -> Iterator[None]:
+def plain_failures(at: Layout) -> Iterator[None]:
     """A full disk and a damaged database in one line."""
     with room_for(at.root), database.plain_errors(at.root, "`canonry reindex --full` makes the derived files anew"):
         yield
 
 
-def _set_embedder(at: Layout, spec: str) -> None:
+def set_embedder(at: Layout, spec: str) -> bool:
+    """Set the campaign's embedder; whether that changed anything."""
     catalog = Catalog.open(at.catalog)
     current = Settings.parse(catalog.settings()).embedder
     catalog.close()
@@ -236,12 +250,13 @@ def _set_embedder(at: Layout, spec: str) -> None:
             catalog = Catalog.open(at.catalog, write=True)
             catalog.set_settings({"embedder": spec})
             catalog.close()
+    return current != spec
 
 
-def _run(given: argparse.Namespace, at: Layout, plan: Plan) -> Report:
+def _run(given: argparse.Namespace, at: Layout, plan: Plan, *, in_process: bool) -> Report:
     bar = Bar(given)
     try:
-        if given.in_process:
+        if in_process:
             from flows.pipeline import InProcess, run_plan
 
             return run_plan(at, plan, InProcess(), bar)
@@ -260,11 +275,12 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
         if not given.quiet:
             print("Everything is up to date.")
     elif not given.quiet:
-        print(
-            f"Indexed: {plural(report.chunked_documents, 'document')} cut into {plural(report.chunks, 'chunk')}; "
-            f"{report.rows_added:,} rows added, {report.rows_removed:,} removed, {report.rows:,} in all."
-        )
-        _print_vectors(report)
+        if report.chunked_documents or report.rows_added or report.rows_removed:
+            print(
+                f"Indexed: {plural(report.chunked_documents, 'document')} cut into {plural(report.chunks, 'chunk')}; "
+                f"{report.rows_added:,} rows added, {report.rows_removed:,} removed, {report.rows:,} in all."
+            )
+        print_vectors(report)
         print(dim("Seconds: " + ", ".join(f"{step} {seconds:.1f}" for step, seconds in report.seconds.items())))
     if report is None:
         return 0

@@ -33,7 +33,7 @@ def pack(given: argparse.Namespace) -> int:
 
 
 def list_history(given: argparse.Namespace) -> None:
-    records = list_records(chosen(given), Scope(given.role, given.spoiler_level), given.limit)
+    records = list_records(chosen(given), Scope(given.role, given.spoiler_level, given.forbid_tags), given.limit)
     if given.json:
         print_json([record.as_json() for record in records])
         return
@@ -49,7 +49,7 @@ def list_history(given: argparse.Namespace) -> None:
 
 
 def show_history(given: argparse.Namespace) -> None:
-    record = show_record(chosen(given), given.id, Scope(given.role, given.spoiler_level))
+    record = show_record(chosen(given), given.id, Scope(given.role, given.spoiler_level, given.forbid_tags))
     if given.json:
         print_json(record.as_json())
         return

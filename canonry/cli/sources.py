@@ -6,17 +6,20 @@ import argparse
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import closing, contextmanager
 from typing import Any
 
-from canonry import database
+from canonry import database, proposals
 from canonry.catalog import Catalog
-from canonry.cli.show import bold, chosen, confirm, dim, plural, print_json, printable, size, table
-from canonry.errors import IndexMissing, UsageError
+from canonry.cli.arguments.options import stated_facts
+from canonry.cli.proposals import changes_json, waiting_line
+from canonry.cli.show import bold, chosen, confirm, dim, note, plural, print_json, printable, size, table
+from canonry.errors import CanonryError, IndexMissing, UsageError
 from canonry.files import read_stored
+from canonry.holdings import stored_text
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.proposals import plainly, shown
 from canonry.records import Source
 
 
@@ -39,7 +42,7 @@ def list_all(given: argparse.Namespace) -> None:
             _secrecy(s),
             counts.get(s.version_id, "not indexed"),
             size(s.file_size),
-            "" if s.enabled else "disabled",
+            ", ".join(word for word, holds in (("disabled", not s.enabled), ("locked", s.locked)) if holds),
         )
         for s in sources
     ]
@@ -68,15 +71,17 @@ def show(given: argparse.Namespace) -> None:
 
 def show_text(given: argparse.Namespace) -> None:
     at = chosen(given)
-    source = Catalog.open(at.catalog).source(given.id)
-    path = at.file(source.content_hash, "md" if source.mime_type == "text/markdown" else "txt")
-    text = read_stored(path).decode("utf-8-sig")
+    with closing(Catalog.open(at.catalog)) as catalog:
+        source = catalog.source(given.id)
+        version_id = f"{source.source_id}@{given.version}" if given.version is not None else source.version_id
+        text = stored_text(at, catalog.connection, version_id)
+        hashes = {version[0]: version[1] for version in catalog.versions(source.source_id)}
     if given.json:
         print_json(
             {
                 "source_id": source.source_id,
-                "source_version_id": source.version_id,
-                "content_hash": source.content_hash,
+                "source_version_id": version_id,
+                "content_hash": hashes[version_id],
                 "text": text,
             }
         )
@@ -110,16 +115,28 @@ def show_chunks(given: argparse.Namespace) -> None:
 
 
 def history(given: argparse.Namespace) -> None:
+    from flows.housekeeping import count_chunks
+
     at = chosen(given)
-    catalog = Catalog.open(at.catalog)
-    source = catalog.source(given.id)
-    versions = catalog.versions(source.source_id)
+    with closing(Catalog.open(at.catalog)) as catalog:
+        source = catalog.source(given.id)
+        versions = catalog.versions(source.source_id)
+        waiting = [p.proposal_id for p in proposals.find_all(catalog.connection, source_id=source.source_id)]
+    chunks = count_chunks(at)
     if given.json:
         keys = ("source_version_id", "content_hash", "file_size", "valid_from", "valid_to")
-        print_json([dict(zip(keys, version, strict=True)) for version in versions])
+        print_json(
+            [{**dict(zip(keys, version, strict=True)), "chunks": chunks.get(version[0])} for version in versions]
+        )
         return
-    rows = [(v[0], v[3][:19], v[4][:19] if v[4] else "live", size(v[2]), v[1][:12]) for v in versions]
-    print(table(("version", "from (UTC)", "until", "size", "sha-256"), rows, right=(3,)))
+    rows = [
+        (v[0], v[3][:19], v[4][:19] if v[4] else "live", size(v[2]), chunks.get(v[0], "not cut"), v[1][:12])
+        for v in versions
+    ]
+    print(table(("version", "from (UTC)", "until", "size", "chunks", "sha-256"), rows, right=(3, 4)))
+    if len(versions) > 1:
+        note(given, f"`canonry source text {source.source_id} --version 1` prints an earlier text")
+    note(given, waiting_line(waiting))
 
 
 def enable(given: argparse.Namespace) -> None:
@@ -130,13 +147,17 @@ def disable(given: argparse.Namespace) -> None:
     _switch(given, enabled=False)
 
 
+def lock(given: argparse.Namespace) -> None:
+    _set_lock(given, locked=True)
+
+
+def unlock(given: argparse.Namespace) -> None:
+    _set_lock(given, locked=False)
+
+
 def _switch(given: argparse.Namespace, *, enabled: bool) -> None:
-    at = chosen(given)
-    source = Catalog.open(at.catalog).source(given.id)
-    with writing(at):
-        catalog = Catalog.open(at.catalog, write=True)
+    with _writable(given) as (catalog, source):
         catalog.set_enabled(source.source_id, enabled)
-        catalog.close()
     word = "enabled" if enabled else "disabled"
     if given.json:
         print_json({"source_id": source.source_id, "enabled": enabled})
@@ -144,33 +165,70 @@ def _switch(given: argparse.Namespace, *, enabled: bool) -> None:
         print(f"{source.source_id} is {word}; the next query sees it so.")
 
 
+def _set_lock(given: argparse.Namespace, *, locked: bool) -> None:
+    with _writable(given) as (catalog, source):
+        proposals.set_locked(catalog.connection, source.source_id, locked)
+        waiting = [p.proposal_id for p in proposals.find_all(catalog.connection, source_id=source.source_id)]
+    if given.json:
+        print_json({"source_id": source.source_id, "locked": locked, "waiting": waiting})
+    elif not given.quiet:
+        means = "edits, imports and refreshes of it become proposals" if locked else "it can be changed and deleted"
+        print(f"{source.source_id} is {'locked' if locked else 'unlocked'}: {means}.")
+        note(given, waiting_line(waiting))
+
+
+@contextmanager
+def _writable(given: argparse.Namespace) -> Iterator[tuple[Catalog, Source]]:
+    """The catalog, held for writing, and the source that is named."""
+    at = chosen(given)
+    with closing(Catalog.open(at.catalog)) as catalog:
+        catalog.source(given.id)  # what is not there need not be waited for
+    with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
+        yield catalog, catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
+
+
 def edit(given: argparse.Namespace) -> None:
+    from flows.restating import edit_source
     from stages.statements import parse_facts
 
     at = chosen(given)
-    stated = {
-        "title": given.title, "class": given.class_, "tags": given.tags, "entities": given.entities, "visibility": given.visibility,
-        "spoiler_level": given.spoiler_level, "spoiler_tags": given.spoiler_tags, "priority": given.priority, "always_include": given.always_include,
-    }  # fmt: skip
-    changes = parse_facts({key: value for key, value in stated.items() if value is not None})
-    if not changes:
+    changes = parse_facts(stated_facts(given))
+    if not changes and given.superseded_by is None:
         raise UsageError("nothing to change; name an option, for example --class canon")
-    Catalog.open(at.catalog).source(given.id)
-    with writing(at):
-        catalog = Catalog.open(at.catalog, write=True)
-        source = catalog.source(given.id)  # as it is now: another writer may have changed it while we waited
-        catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
-        catalog.close()
+    with _writable(given) as (catalog, source):
+        successor = _successor(catalog, source, given.superseded_by)
+        restated = edit_source(catalog, source, changes)
+        if successor != source.superseded_by:
+            catalog.supersede(source.source_id, successor)
     if given.always_include:
         from canonry.cli.indexing import warn_of_always
 
         warn_of_always(given, at)
+    changed = proposals.differences(source.facts, restated.facts)
+    changed |= {"superseded_by": (source.superseded_by, successor)} if successor != source.superseded_by else {}
     if given.json:
-        print_json(_source_json(Catalog.open(at.catalog).source(source.source_id), None))
+        edited = _source_json(Catalog.open(at.catalog).source(source.source_id), None)
+        print_json({**edited, "changed": changes_json(changed), "proposal": restated.waiting})
     elif not given.quiet:
-        print(
-            f"Changed {', '.join(name.rstrip('_').replace('_', ' ') for name in changes)} of {source.source_id}; the next query sees it so."
+        for name, (old, new) in changed.items():
+            print(printable(f"{plainly(name)}: {shown(old)} → {shown(new)}"))
+        if restated.waiting:
+            print(waiting_line([restated.waiting]))
+        else:
+            told = f"Changed {source.source_id}; the next query sees it so."
+            print(told if changed else f"{source.source_id} is so already.")
+
+
+def _successor(catalog: Catalog, source: Source, name: str | None) -> str | None:
+    """The id of the source that is to hold in place of this one; refused of a locked source."""
+    successor = source.superseded_by
+    if name is not None:
+        successor = None if name == "none" else catalog.source(name).source_id
+    if source.locked and successor != source.superseded_by:
+        raise CanonryError(
+            f"source {source.source_id!r} is locked; `canonry source unlock {source.source_id}`, then say what supersedes it"
         )
+    return successor
 
 
 def delete(given: argparse.Namespace) -> None:
@@ -201,7 +259,8 @@ def _source_json(source: Source, chunks: int | None) -> dict[str, Any]:
         "spoiler_level": facts.spoiler_level, "spoiler_tags": list(facts.spoiler_tags), "allowed_roles": list(facts.allowed_roles),
         "tags": list(facts.tags), "entities": list(facts.entities), "priority": facts.priority, "always_include": facts.always_include,
         "trust": facts.trust, "edition": facts.edition, "uri": facts.uri, "type": facts.source_type, "chapter": facts.chapter,
-        "order": facts.order, "scope": facts.scope, "notes": facts.notes, "extra": json.loads(facts.extra),
+        "order": facts.order, "scope": facts.scope, "superseded_by": source.superseded_by,
+        "locked": source.locked, "notes": facts.notes, "extra": json.loads(facts.extra),
         "source_version_id": source.version_id, "content_hash": source.content_hash, "file_size": source.file_size,
         "mime_type": source.mime_type, "encoding": source.encoding, "parser_version": source.parser_version,
         "chunking_version": source.chunking_version, "imported_at": source.imported_at, "updated_at": source.updated_at, "chunks": chunks,

@@ -1,8 +1,8 @@
 """Embedders: a text becomes a vector of unit length, on this machine or by a server that the user named.
 
-`load("minilm")` gives the default, `load("static")` a quick table, `load("none")` nothing; `ollama:MODEL` and
-`openai:MODEL` are models behind an address (`canonry.embedders.address`). Importing this package, and `fingerprint_of`,
-load no model and none of the libraries that run one, and open no connection.
+`load("minilm")` gives the default, `load("static")` a quick table, `load("e5")` a model of a hundred languages,
+`load("none")` nothing; `ollama:MODEL` and `openai:MODEL` are models behind an address (`canonry.embedders.address`).
+Importing this package, and `fingerprint_of`, load no model and none of the libraries that run one, and open no connection.
 """
 
 from __future__ import annotations
@@ -125,6 +125,10 @@ def _construct(spec: str) -> Embedder:
         from canonry.embedders.static import Static
 
         return Static()
+    if spec == "e5":
+        from canonry.embedders.e5 import E5
+
+        return E5()
     from canonry.embedders.minilm import MiniLM
 
     return MiniLM()

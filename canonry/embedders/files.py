@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -47,6 +48,19 @@ def read_checked(model: Model, file: PinnedFile, find: FindPackage = find_packag
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise _foreign(path, "does not have the pinned SHA-256", model)
     return content
+
+
+def map_checked(model: Model, file: PinnedFile, find: FindPackage = find_package) -> mmap.mmap:
+    """A large file of a model, mapped for reading, whose SHA-256 is the pinned one."""
+    path = locate(model, file, find)
+    try:
+        with path.open("rb") as opened:
+            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise _foreign(path, "cannot be read", model) from error
+    if hashlib.sha256(mapped).hexdigest() != file.sha256:
+        raise _foreign(path, "does not have the pinned SHA-256", model)
+    return mapped
 
 
 def _foreign(path: Path, fault: str, model: Model) -> DamagedData:

@@ -6,16 +6,15 @@ the cache), so a vector cannot depend on its neighbours. Batched vectors were th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 import tokenizers
 
 from canonry.embedders.files import FindPackage, find_package, read_checked
 from canonry.embedders.models import MINILM
+from canonry.embedders.runtime import open_session
 from canonry.embedders.vectors import to_unit_length
 from canonry.embedders.windows import Tokens, cut_windows, plain
 from canonry.errors import EmbedderError
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SPECIAL_TOKENS = 2  # [CLS] and [SEP] around each text
-_MOST_THREADS = 4
-_ERRORS_ONLY = 3  # of onnxruntime's log severities
 
 
 class MiniLM:
@@ -41,7 +38,7 @@ class MiniLM:
     def __init__(self, find: FindPackage = find_package) -> None:
         """Load the model from installed packages; `find` gives a package's folder."""
         self._tokenizer = _load_tokenizer(read_checked(MINILM, MINILM.tokenizer, find))
-        self._session = _open_session(read_checked(MINILM, MINILM.weights, find))
+        self._session = open_session(read_checked(MINILM, MINILM.weights, find), self.spec)
 
     def windows(self, body: str, prefix: str = "") -> list[str]:
         """Texts that each fit the window; the prefix, at most a quarter of it, comes before each."""
@@ -96,19 +93,3 @@ def _load_tokenizer(content: bytes) -> tokenizers.Tokenizer:
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
     return tokenizer
-
-
-def _open_session(model: bytes) -> onnxruntime.InferenceSession:
-    if hasattr(onnxruntime, "disable_telemetry_events"):
-        onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(os.cpu_count() or 1, _MOST_THREADS)
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry(
-        "session.intra_op.allow_spinning", "0"
-    )  # spinning halves the speed of a busy machine
-    options.log_severity_level = _ERRORS_ONLY
-    try:
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has a class of its own for each of a dozen causes
-        raise EmbedderError(f"onnxruntime cannot run minilm ({error}): pip install --upgrade onnxruntime") from error

@@ -17,6 +17,21 @@ _RANGES = sorted(
         "Arabic": "600-6FF 750-77F 870-8FF FB50-FDFF FE70-FEFC",
         "Devanagari": "900-97F A8E0-A8FF",
         "Thai": "E00-E7F",
+        "Armenian": "530-58F",
+        "Bengali": "980-9FF",
+        "Gurmukhi": "A00-A7F",
+        "Gujarati": "A80-AFF",
+        "Oriya": "B00-B7F",
+        "Tamil": "B80-BFF",
+        "Telugu": "C00-C7F",
+        "Kannada": "C80-CFF",
+        "Malayalam": "D00-D7F",
+        "Sinhala": "D80-DFF",
+        "Lao": "E80-EFF",
+        "Myanmar": "1000-109F",
+        "Georgian": "10A0-10FF 1C90-1CBF 2D00-2D2F",
+        "Ethiopic": "1200-139F",
+        "Khmer": "1780-17FF",
         "Hangul": "1100-11FF 3130-318F A960-A97F AC00-D7FF FFA0-FFDC",
         "Hiragana": "3041-309F 1B001-1B11F",
         "Katakana": "30A0-30FF 31F0-31FF FF66-FF9F",
@@ -30,7 +45,8 @@ _LEAST_KNOWN = 0.5
 
 
 @lru_cache(maxsize=20_000)
-def _script_of(letter: str) -> str:
+def script_of(letter: str) -> str:
+    """The writing system of a letter, or "other"."""
     _, last, script = _RANGES[max(0, bisect_right(_FIRSTS, ord(letter)) - 1)]
     return script if ord(letter) <= last else "other"
 
@@ -40,7 +56,7 @@ def scripts_of(text: str) -> dict[str, float]:
     counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():
-            counts[_script_of(character)] += count
+            counts[script_of(character)] += count
     letters = counts.total()
     return {script: count / letters for script, count in counts.most_common()}
 

@@ -11,7 +11,16 @@ def test_without_any_setting_the_defaults_hold() -> None:
 
 
 def test_settings_are_read_back_as_they_are_written() -> None:
-    settings = Settings.parse({"embedder": "static", "mode": "hybrid", "chunk.target": "300", "max_file_bytes": "1000"})
+    settings = Settings.parse(
+        {
+            "embedder": "static",
+            "mode": "hybrid",
+            "chunk.target": "300",
+            "max_file_bytes": "1000",
+            "fusion.method": "convex",
+            "fusion.alpha": "0.45",
+        }
+    )
     assert Settings.parse(settings.as_text()) == settings
 
 
@@ -48,7 +57,8 @@ def test_what_is_not_set_of_a_served_model_follows_the_model() -> None:
         {"chunk.min": "0"}, {"chunk.min": "500"}, {"chunk.max": "100"}, {"chunk.max": "100001"}, {"chunk.overlap": "-1"},
         {"chunk.overlap": "241"}, {"chunk.min": "900", "chunk.max": "800"}, {"chunk.target": "9" * 5_000},
         {"max_file_bytes": "0"}, {"max_file_bytes": "-1"}, {"max_file_bytes": str((1 << 30) + 1)}, {"max_file_bytes": "1MB"},
-        {"mode": "telepathy"}, {"mode": ""}, {"colour": "blue"}, {"chunk.colour": "blue"}, {"chunk": "5"},
+        {"fusion.method": "magic"}, {"fusion.k": "0"}, {"fusion.k": "x"}, {"fusion.alpha": "1.1"}, {"fusion.weight": "-1"},
+        {"fusion.weight": "nan"}, {"mode": "telepathy"}, {"mode": ""}, {"colour": "blue"}, {"chunk.colour": "blue"}, {"chunk": "5"},
         {"embed.batch": "0"}, {"embed.batch": "auto"}, {"embed.timeout": "0"}, {"embed.retries": "-1"}, {"embed.max_tokens": "31"},
         {"embed.dimensions": "7"}, {"embed.dimensions": "many"}, {"embed.encoding": "xml"}, {"embed.allow_remote": "maybe"},
         {"embed.colour": "blue"},

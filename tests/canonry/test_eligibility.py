@@ -226,3 +226,55 @@ def test_marks_and_levels_in_every_combination_filter_alike_in_both_legs(worksho
             )
             numbers = {int(passage.exact_text.rsplit("n", 1)[1].strip(" .\n")) for passage in found.results}
             assert numbers == may, (mode, level, forbid, role)
+
+
+SUCCESSORS: dict[str, tuple[str, dict[str, Any], bool]] = {
+    "in sight": ("class: canon", {}, False),
+    "above the level": ("spoiler_level: 2", {"spoiler_level": 1}, True),
+    "at the level": ("spoiler_level: 2", {"spoiler_level": 2}, False),
+    "hidden": ("visibility: hidden", {}, True),
+    "hidden, for the narrator": ("visibility: hidden", {"role": "narrator"}, False),
+    "for another role": ("allowed_roles: [writer]", {}, True),
+    "for this role": ("allowed_roles: [writer]", {"role": "writer"}, False),
+    "with a forbidden tag": ("spoiler_tags: [ending]", {"forbid_tags": ["ending"]}, True),
+    "with another tag": ("spoiler_tags: [ending]", {"forbid_tags": ["opening"]}, False),
+}
+
+
+@pytest.mark.parametrize(("marks", "asked", "seen"), SUCCESSORS.values(), ids=SUCCESSORS)
+def test_a_source_gives_way_to_a_successor_that_is_in_sight(
+    workshop: Workshop, marks: str, asked: dict[str, Any], seen: bool
+) -> None:
+    at = workshop.create()
+    report = workshop.bring(at, workshop.write("old.md", BODY), workshop.write("new.md", stated(marks) + "And red.\n"))
+    old, new = sorted((file.source_id for file in report.imported), reverse=True)
+    before = now()
+    catalog = Catalog.open(at.catalog, write=True)
+    catalog.supersede(old, new)
+    campaign = workshop.ask(at)
+
+    def titles(**more: Any) -> list[str]:
+        return sorted(passage.title for passage in campaign.retrieve("lamp harbour", **asked, **more).results)
+
+    assert ("old" in titles()) is seen
+    assert ("new" in titles()) is not seen
+    assert "old" in titles(as_of=before)
+    catalog.set_enabled(new, False)
+    assert titles() == ["old"]
+    catalog.set_enabled(new, True)
+    catalog.delete(new)
+    catalog.close()
+    assert titles() == ["old"]
+
+
+def test_a_chain_of_successors_leaves_the_last_and_no_ring_is_made(workshop: Workshop) -> None:
+    at = workshop.create()
+    files = [workshop.write(f"{name}.md", BODY + name) for name in "abc"]
+    ids = sorted(file.source_id for file in workshop.bring(at, *files).imported)
+    catalog = Catalog.open(at.catalog, write=True)
+    catalog.supersede(ids[0], ids[1])
+    catalog.supersede(ids[1], ids[2])
+    with pytest.raises(UsageError, match="supersede each other"):
+        catalog.supersede(ids[2], ids[0])
+    catalog.close()
+    assert [passage.title for passage in workshop.ask(at).retrieve("lamp").results] == ["c"]

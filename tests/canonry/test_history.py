@@ -49,3 +49,15 @@ def test_a_pack_is_given_even_where_it_cannot_be_recorded(workshop: Workshop, pa
     assert again.text == packs["player"].text
     assert "not in the history" in again.warnings[-1]
     assert len(list_records(at, Scope(), 10)) == 1
+
+
+def test_a_pack_with_a_forbidden_tag_is_not_shown(workshop: Workshop) -> None:
+    at = workshop.create()
+    workshop.bring(at, workshop.write("end.md", "The lamp goes out.\n"), spoiler_tags=["Ending"])
+    record_pack(at, build_pack(workshop.ask(at), "lamp"))
+    record_pack(at, build_pack(workshop.ask(at), "whale"))
+    strict = Scope(forbid_tags=("other", "ending"))
+    assert [record.record_id for record in list_records(at, strict, 10)] == [2]
+    assert [record.record_id for record in list_records(at, Scope(forbid_tags=("other",)), 10)] == [2, 1]
+    with pytest.raises(NotFound):
+        show_record(at, 1, strict)

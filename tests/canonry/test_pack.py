@@ -421,6 +421,72 @@ def test_what_the_state_says_is_not_said_again(tolleth: canonry.Campaign) -> Non
     assert state not in pack.text
 
 
+def test_the_state_holds_over_what_it_has_overtaken_and_the_pack_says_so(workshop: Workshop) -> None:
+    at = workshop.create()
+    gate = (
+        "The north gate is open. Carts of barley come through it from dawn until noon, and the guards count them all."
+    )
+    workshop.bring(
+        at,
+        workshop.write("gate.md", lore("canon", f"# Gate\n\n{gate}", "scope: initial")),
+        workshop.write("bridge.md", lore("canon", "# Gate bridge\n\nThe gate bridge is intact.")),
+        workshop.write(
+            "law.md", lore("canon", "# Gate law\n\nThe gate warden is mortal. So are all wardens.", "scope: invariant")
+        ),
+    )
+    state = "The north gate is collapsed.\n- Gate bridge: destroyed\n- The gate warden is immortal."
+    pack = build_pack(workshop.ask(at), "gate", state=state)
+    assert sorted(item.passage.title for item in pack.items) == ["gate", "law"]
+    assert [(left.title, left.reason) for left in pack.omitted] == [
+        ("bridge", "the current state says otherwise: 'Gate bridge: destroyed'")
+    ]
+    assert sorted((one.statement, one.holds) for one in pack.disagreements) == [
+        ("The gate bridge is intact.", "state"), ("The gate warden is mortal.", "canon"), ("The north gate is open.", "state"),
+    ]  # fmt: skip
+    assert sorted(warning.partition(":")[0].partition(",")[0] for warning in pack.warnings) == [
+        "canon that always holds", "the current state holds", "the current state holds",
+    ]  # fmt: skip
+    assert (
+        pack.text.count("as things stood when the story began; where the current state says otherwise, that holds") == 1
+    )
+    assert pack.text.count("always holds; holds against the current state") == 1
+    assert build_pack(workshop.ask(at), "gate", state="It rains.").disagreements == ()
+
+
+def test_a_rule_or_a_pin_that_the_state_has_overtaken_is_not_left_out(workshop: Workshop) -> None:
+    at = workshop.create()
+    workshop.bring(
+        at,
+        workshop.write("gate.md", lore("canon", "# Gate\n\nThe gate is open.", "always_include: true")),
+        workshop.write("well.md", lore("canon", "# Well\n\nThe well is full.")),
+    )
+    pin = workshop.ask(at).retrieve("well").results[0].chunk_id
+    pack = build_pack(workshop.ask(at), "well", pins=[pin], state="The gate is closed. The well is empty.")
+    assert [item.section for item in pack.items] == ["always", "canon"]
+    assert pack.text.count("where the current state says otherwise, that holds") == 2
+
+
+def test_canon_of_less_authority_comes_with_what_contradicts_it_or_not_at_all(workshop: Workshop) -> None:
+    at = workshop.create()
+    workshop.bring(
+        at,
+        workshop.write("atlas.md", lore("canon", "# Atlas of Vell\n\nThe capital of Vell is Orm.", "priority: high")),
+        workshop.write(
+            "annals.md",
+            lore("canon", f"# Annals of Vell\n\nThe capital of Vell is Karth. {words(80, 'w')}", "priority: low"),
+        ),
+    )
+    whole = build_pack(workshop.ask(at), "Vell capital Annals")
+    assert whole.items[0].passage.title == "atlas"
+    assert whole.text.count("where another passage here corrects it, that one holds") == 1
+    for budget in range(0, whole.total_tokens + 1, 7):
+        held = {
+            item.passage.title
+            for item in build_pack(workshop.ask(at), "Vell capital Annals", limits=Limits(budget)).items
+        }
+        assert held in (set(), {"atlas"}, {"atlas", "annals"})
+
+
 def test_a_rule_is_left_out_only_where_all_of_it_is_said(workshop: Workshop) -> None:
     at = workshop.create()
     rule = f"No one returns from death. {FILLER.format('four')}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.text import LONGEST_TERM, fold, index_terms, parse_query, same_text_form
+from canonry.text import LONGEST_TERM, fold, index_terms, normal_form, parse_query, same_text_form
 
 FOLDED = {
     "capitals": ("The MILL", "the mill"),
@@ -184,3 +184,45 @@ def test_a_phrase_across_an_unspaced_border_is_what_stands_in_the_index() -> Non
 )
 def test_texts_are_copies_when_their_words_are_the_same(one: str, other: str, same: bool) -> None:
     assert (same_text_form(one) == same_text_form(other)) is same
+
+
+# the form in which two files are the same text
+
+PLAIN = "# Zoë's inn\n\nTen rooms.\n\n  Two stairs."
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PLAIN.replace("\n", "\r\n"),
+        PLAIN.replace("\n", "\r"),
+        "\ufeff" + PLAIN,
+        PLAIN + "\n\n\n",
+        "\n" + PLAIN,
+        PLAIN.replace("\n\n", "\n \t\n\n\n"),
+        PLAIN.replace("rooms.", "rooms. \t"),
+        PLAIN.replace("ë", "e\u0308"),
+        PLAIN.replace("Ten", "Ｔｅｎ"),
+        PLAIN.replace("Ten ", "Ten\u00a0"),
+    ],
+    ids=["CRLF", "CR", "BOM", "end", "beginning", "blank lines", "line ends", "NFD", "full width", "hard space"],
+)
+def test_white_space_and_unicode_form_make_no_other_text(other: str) -> None:
+    assert other != PLAIN
+    assert normal_form(other) == normal_form(PLAIN)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PLAIN.replace("Ten", "ten"),
+        PLAIN.replace("rooms.", "rooms"),
+        PLAIN.replace("\n\n", "\n"),
+        PLAIN.replace("  Two", "Two"),
+        PLAIN.replace("ë", "e"),
+        PLAIN.replace("Ten rooms", "Tenrooms"),
+    ],
+    ids=["case", "punctuation", "paragraphs", "indentation", "accent", "word border"],
+)
+def test_everything_else_makes_another_text(other: str) -> None:
+    assert normal_form(other) != normal_form(PLAIN)

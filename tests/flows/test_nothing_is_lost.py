@@ -206,3 +206,37 @@ def test_the_scan_file_is_of_the_build_that_names_it(workshop: Workshop, bag: Wo
     reindex(at, full=True)
     (path,) = at.index.glob("scan-*.bin")
     assert len(Scan.open(path).rows) == 1
+
+
+def test_an_earlier_time_is_answered_by_meaning_after_everything_derived_is_lost(
+    workshop: Workshop, bag: WordBag
+) -> None:
+    at = workshop.create(embedder="wordbag")
+    workshop.bring(at, workshop.write("lamp.md", "A lamp of brass.\n"))
+    between = now()
+    workshop.bring(at, workshop.write("lamp.md", "A lamp of tin.\n"))
+    asked = {"mode": "semantic", "as_of": between}
+    before = workshop.ask(at).retrieve("brass lamp", **asked).as_json()  # type: ignore[arg-type]
+    for _ in range(2):  # the second time with an index of that time that was made without vectors
+        shutil.rmtree(at.chunks)
+        shutil.rmtree(at.index)
+        reindex(at)
+        assert workshop.ask(at).retrieve("brass lamp", **asked).as_json() == before  # type: ignore[arg-type]
+        shutil.rmtree(at.chunks / "vectors")
+        shutil.rmtree(at.index / "as-of")
+        assert workshop.ask(at).retrieve("brass lamp", **asked).degraded  # type: ignore[arg-type]
+
+
+def test_an_earlier_time_is_embedded_by_another_model_once(workshop: Workshop, bag: WordBag) -> None:
+    at = workshop.create(embedder="wordbag")
+    workshop.bring(at, workshop.write("lamp.md", "A lamp of brass.\n"))
+    workshop.bring(at, workshop.write("lamp.md", "A lamp of tin.\n"))
+    assert len(bag.embedded) == 2
+    other = WordBag("otherbag", dimensions=32)
+    register(other)
+    catalog = Catalog.open(at.catalog, write=True)
+    catalog.set_settings({"embedder": "otherbag"})
+    catalog.close()
+    reindex(at)
+    reindex(at, full=True)
+    assert sorted(other.embedded) == sorted(bag.embedded)

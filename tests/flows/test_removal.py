@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from canonry import schemas
 from canonry.catalog import now
 from canonry.embedders import register
+from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
 from flows.removal import delete_source
-from tests.conftest import Workshop
+from tests.conftest import Workshop, set_lock
 from tests.fakes import WordBag
 
 
@@ -125,3 +128,36 @@ def test_a_deleted_file_can_be_imported_again(workshop: Workshop) -> None:
         report = workshop.bring(at, path)
         assert [file.outcome for file in report.imported] == ["new"]
         remove(at, report.imported[0].source_id)
+
+
+def test_no_row_of_it_stays_among_the_vectors_in_use(workshop: Workshop, bag: WordBag) -> None:
+    at, ids = harbour(workshop)
+    remove(at, ids["lamp.md"])
+    generation = json.loads(at.manifest.read_text())["generation"]
+    assert [path.name for path in at.index.glob("vectors-*")] == [at.vectors(generation).name]
+    with duckdb.connect(str(at.vectors(generation)), read_only=True) as store:
+        assert store.execute("SELECT count(*) FROM knowledge_embedding").fetchone() == (2,)
+
+
+def test_a_locked_source_is_not_deleted_until_it_is_unlocked(workshop: Workshop) -> None:
+    at = workshop.create()
+    source_id = workshop.bring(at, workshop.write("a.md", "A zinc lamp.\n")).imported[0].source_id
+    set_lock(at, source_id, True)
+    with pytest.raises(CanonryError, match="unlock"):
+        remove(at, source_id)
+    assert len(workshop.ask(at).retrieve("lamp").results) == 1
+    set_lock(at, source_id, False)
+    remove(at, source_id)
+    assert workshop.ask(at).retrieve("lamp").results == []
+
+
+def test_a_text_that_waits_goes_with_its_source(workshop: Workshop) -> None:
+    at = workshop.create()
+    source_id = workshop.bring(at, workshop.write("a.md", "A zinc lamp.\n")).imported[0].source_id
+    set_lock(at, source_id, True)
+    workshop.bring(at, workshop.write("a.md", "The xylophonist of Quvarnheim.\n"))
+    assert b"quvarnheim" in bytes_everywhere(at.root).lower()
+    set_lock(at, source_id, False)
+    remove(at, source_id)
+    assert b"quvarnheim" not in bytes_everywhere(at.root).lower()
+    assert list(at.proposed.iterdir()) == []

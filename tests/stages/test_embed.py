@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from stages.embed import (
     TOO_LONG,
     UNREADABLE,
     Text,
+    check_part,
     embed_texts,
     known_hashes,
     merge_parts,
@@ -188,3 +191,52 @@ def test_what_never_fits_is_named_with_the_reason_and_not_asked_for_again(tmp_pa
 def test_a_footer_as_they_once_were_is_still_read() -> None:
     assert without_vector({"wordless": ["a"]}) == {"a": UNREADABLE}
     assert without_vector({"without": {"b": TOO_LONG}, "wordless": []}) == {"b": TOO_LONG}
+
+
+def part_of(
+    tmp_path: Path, vectors: np.ndarray, fingerprint: str = "wordbag-4", contract: str = schemas.EMBEDDING_CONTRACT
+) -> Path:
+    """A part as an embedder of four dimensions could have written it."""
+    flat = pa.array(vectors.astype(np.float32).ravel())
+    columns = [
+        pa.array(["a"] * len(vectors)),
+        pa.array(range(len(vectors)), pa.int32()),
+        pa.FixedSizeListArray.from_arrays(flat, 4),
+    ]
+    table = pa.Table.from_arrays(columns, schema=schemas.embedding_schema(4))
+    schemas.write(
+        table, tmp_path / "part.parquet", contract, {"embedder": fingerprint, "spec": "wordbag", "wordless": []}
+    )
+    return tmp_path / "part.parquet"
+
+
+UNIT = np.eye(4)
+
+
+@pytest.mark.parametrize(
+    ("made", "dimensions", "wrong"),
+    [
+        ({"vectors": UNIT}, 4, None),
+        ({"vectors": UNIT[:0]}, 4, None),
+        ({"vectors": UNIT}, 5, "5 dimensions"),
+        ({"vectors": UNIT * 2}, 4, "unit length"),
+        ({"vectors": UNIT * np.nan}, 4, "unit length"),
+        ({"vectors": UNIT, "fingerprint": "other"}, 4, "not made by wordbag-4"),
+        ({"vectors": UNIT, "contract": "canonry/else/1"}, 4, "not of contract"),
+    ],
+)
+def test_a_part_from_elsewhere_is_looked_through(
+    tmp_path: Path, made: dict[str, Any], dimensions: int, wrong: str | None
+) -> None:
+    with part_of(tmp_path, **made).open("rb") as file:
+        found = check_part(file, "wordbag-4", dimensions)
+    assert (found is None) == (wrong is None)
+    assert (wrong or "") in (found or "")
+
+
+@pytest.mark.parametrize("size", [0, 10, 100, 300])
+def test_a_part_from_elsewhere_that_is_cut_off_is_told(tmp_path: Path, size: int) -> None:
+    path = part_of(tmp_path, UNIT)
+    path.write_bytes(path.read_bytes()[:size])
+    with path.open("rb") as file:
+        assert "not a readable Parquet file" in str(check_part(file, "wordbag-4", 4))

@@ -83,3 +83,10 @@ def _add_history(commands: Any) -> None:
         parser.add_argument(
             "--spoiler-level", type=int, default=0, metavar="N", help="shown are packs up to this level (default: 0)"
         )
+        parser.add_argument(
+            "--forbid-tags",
+            type=words,
+            default=(),
+            metavar="a,b",
+            help="shown are packs that hold none of these spoiler tags",
+        )

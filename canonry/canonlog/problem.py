@@ -1,0 +1,32 @@
+"""What is wrong with a document, and where: reported all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from canonry.errors import CanonryError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong: the file as the user knows it, the JSON pointer in it ("" is the whole), what."""
+
+    file: str
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}{'#' if self.pointer else ''}{self.pointer}: {self.message}"
+
+
+class InvalidData(CanonryError):
+    """Content, an origin, an event or a save that its schema or the world refuses. The text has a line for each."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        lines = list(map(str, self.problems))
+        super().__init__(lines[0] if len(lines) == 1 else "\n  ".join((f"{len(lines)} problems:", *lines)))
+
+    def __reduce__(self) -> tuple[type[InvalidData], tuple[tuple[Problem, ...]]]:
+        return InvalidData, (self.problems,)

@@ -1,0 +1,114 @@
+"""The evaluation flow: a question set asked in each mode, one task a mode, and its figures as an artifact.
+
+python -m flows.evaluate DATA CAMPAIGN QUESTIONS REPORT        or, on a schedule, a deployment of this flow
+
+Modes run one after the other, so that none is timed beside another.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from canonry.errors import CanonryError
+from canonry.layout import Layout
+from eval.asking import ask_all, ask_cold, located
+from eval.evaluation import Evaluation, Progress, summed_up
+from eval.gate import Check, check
+from eval.judge import Place
+from eval.metrics import KS
+from eval.questions import QuestionSet, read_set
+from eval.report import markdown, write_report
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be evaluated, and how."""
+
+    questions: QuestionSet
+    set_name: str
+    modes: tuple[str, ...]
+    ks: tuple[int, ...] = KS
+    cold: int = 0  # processes a mode, to time a first question
+    packs: bool = True
+    report: Path | None = None
+    rules: Mapping[str, dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The figures, and the lines of the gate where there was one."""
+
+    evaluation: Evaluation
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every line of the gate holds; there must be one."""
+        return bool(self.checks) and all(one.holds for one in self.checks)
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """No progress."""
+
+
+def in_process(at: Layout, wanted: Request, progress: Progress = silent) -> Outcome:
+    """The steps of the flow without Prefect."""
+    return _steps(at, wanted, lambda name, function, *arguments: function(*arguments), progress)
+
+
+def run(at: Layout, wanted: Request, progress: Progress = silent) -> Outcome:
+    """The evaluation as a Prefect flow: on the server of PREFECT_API_URL where there is one, else on a temporary one."""
+    from prefect import flow, task
+    from prefect.artifacts import create_markdown_artifact
+
+    import flows  # noqa: F401 - sets Prefect's environment before it is imported
+
+    done: list[Outcome] = []
+
+    @flow(name="canonry-evaluate", flow_run_name=f"evaluate {at.campaign}")
+    def body() -> None:
+        def step(name: str, function: Any, *arguments: Any) -> Any:
+            return task(name=name, persist_result=False)(function)(*arguments)
+
+        done.append(_steps(at, wanted, step, progress))
+        create_markdown_artifact(
+            markdown(done[0].evaluation, done[0].checks), key=f"canonry-eval-{at.campaign.replace('_', '-')}",
+            description=f"Evaluation of campaign {at.campaign} on {wanted.set_name}",
+        )  # fmt: skip
+
+    try:
+        body()
+    except RuntimeError as error:
+        if "ephemeral" not in str(error):
+            raise
+        raise CanonryError(
+            "Prefect's temporary server did not start; run `canonry eval run --in-process`, or start a server and set PREFECT_API_URL"
+        ) from error
+    return done[0]
+
+
+def _steps(at: Layout, wanted: Request, step: Any, progress: Progress) -> Outcome:
+    questions = wanted.questions
+    places: dict[str, list[Place]] = step("judge", located, at, questions)
+    results = {
+        mode: step(f"ask {mode}", ask_all, at, questions.questions, mode, max(wanted.ks), wanted.packs, progress)
+        for mode in wanted.modes
+    }
+    cold = {
+        mode: step(f"ask cold {mode}", ask_cold, at, questions.questions, mode, wanted.cold) for mode in wanted.modes
+    }
+    found: Evaluation = step("sum up", summed_up, at, questions, wanted.set_name, places, results, cold, wanted.ks)
+    checks: Sequence[Check] = step("gate", check, found, wanted.rules) if wanted.rules else ()
+    if wanted.report is not None:
+        step("report", write_report, wanted.report, found, questions, places, checks)
+    return Outcome(found, tuple(checks))
+
+
+if __name__ == "__main__":
+    data, campaign, folder, report = sys.argv[1:5]
+    asked = Request(read_set(Path(folder)), Path(folder).name, ("lexical", "semantic", "hybrid"), report=Path(report))
+    print(markdown(run(Layout(Path(data), campaign), asked).evaluation))  # noqa: T201 - its one output

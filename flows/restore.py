@@ -1,0 +1,198 @@
+"""Restore: an export -> a campaign, whole or not at all, and then its index.
+
+Everything is checked before anything is written: entries and manifest (`canonry.archive_reader`), then every byte, row
+and vector, read once for nothing but that. Then the campaign is made under another name and takes its place by renaming,
+what is derived first and the folder with the catalog last: a campaign is there from that rename on, and not before.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from canonry import archive, database, dump
+from canonry.archive import Limits, Manifest, Member
+from canonry.archive_reader import ArchiveReader
+from canonry.catalog import Catalog
+from canonry.embedders import NO_EMBEDDER
+from canonry.errors import UsageError
+from canonry.files import remove, room_for, sync_file, sync_folder
+from canonry.layout import EXTENSIONS, Layout, passing
+from canonry.locking import writing
+from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.plan import make_plan
+from stages import embed
+
+SYNCS_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The campaign that was restored, and what its export says of itself; `index` is None where none was made."""
+
+    at: Layout
+    manifest: Manifest
+    index: Report | None
+
+
+def restore(
+    file: Path,
+    data: Path,
+    *,
+    campaign: str | None = None,
+    limits: Limits | None = None,
+    with_index: bool = True,
+    progress: Progress = silent,
+    restored: Callable[[Manifest, Layout], None] = lambda manifest, at: None,
+) -> Restored:
+    """Make the campaign of an export in the data directory `data`, under the id `campaign` or its own.
+
+    RefusedArchive names what is wrong with the export, and nothing was written then; UsageError where the campaign is
+    there already. `restored` is told when the campaign is there, before its index is made; interrupted after that, the
+    campaign stays and `canonry reindex` makes the rest.
+    """
+    with ArchiveReader(file, limits or Limits()) as reader:
+        manifest = reader.manifest
+        at = Layout(data, campaign or manifest.campaign_id)
+        check_free(at)
+        check_content(reader, progress)
+        with writing(at):
+            check_free(at)
+            with room_for(at.raw):
+                put_in_place(reader, at, progress)
+            restored(manifest, at)
+            index = make_index(at, progress) if with_index else None
+    return Restored(at, manifest, index)
+
+
+def check_free(at: Layout) -> None:
+    """UsageError where there is a campaign of that id, or what is left of one."""
+    if at.catalog.exists():
+        raise UsageError(
+            f"campaign {at.campaign!r} exists already in {at.root}; restore it as another with --as ID, or delete the one "
+            f"that is there first (`canonry campaign delete {at.campaign}`)"
+        )
+    if at.raw.exists() and any(at.raw.rglob("*")):
+        raise UsageError(f"{at.raw}: holds files, but no catalog; move it away, or restore as another with --as ID")
+
+
+def check_content(reader: ArchiveReader, progress: Progress = silent) -> None:
+    """Read every member once, and refuse the archive where one is not what it should be. Nothing is written."""
+    manifest = reader.manifest
+    if not 0 < manifest.catalog_version <= dump.newest_version():
+        raise reader.refuse(
+            archive.MANIFEST,
+            f"is of catalog version {manifest.catalog_version}, this canonry reads up to {dump.newest_version()}; "
+            f"install canonry {manifest.canonry} or later to restore it",
+        )
+    catalog_member = _named(reader, archive.CATALOG)
+    with closing(Catalog(sqlite3.connect("", isolation_level=None), reader.path)) as catalog:  # nameless, gone with it
+        _load(reader, catalog_member, catalog, manifest.campaign_id)
+        _check_files(reader, catalog)
+    made_by = {made.fingerprint: made for made in manifest.embeddings}
+    for done, member in enumerate(manifest.members, 1):
+        if member is not catalog_member:
+            for _ in reader.blocks(member):
+                pass
+        if member.name.startswith(archive.FILES) and member.sha256 != PurePosixPath(member.name).stem:
+            raise reader.refuse(member.name, "has other bytes than its name says (SHA-256)")
+        if member.name.startswith(archive.VECTORS):
+            fingerprint = member.name.split("/")[1]
+            if fingerprint not in made_by:
+                raise reader.refuse(member.name, "is of an embedder that the manifest does not describe")
+            with reader.opened(member) as part:
+                wrong = embed.check_part(cast(BinaryIO, part), fingerprint, made_by[fingerprint].dimensions)
+            if wrong:
+                raise reader.refuse(member.name, wrong)
+        progress("check", done, len(manifest.members))
+
+
+def _named(reader: ArchiveReader, name: str) -> Member:
+    for member in reader.manifest.members:
+        if member.name == name:
+            return member
+    raise reader.refuse("", f"holds no {name}; this is no whole export of canonry")
+
+
+def _load(reader: ArchiveReader, member: Member, catalog: Catalog, campaign: str) -> None:
+    """The catalog's rows, as campaign `campaign`, in one transaction."""
+    manifest = reader.manifest
+    lines = reader.lines(member, dump.MAX_LINE_BYTES)
+    try:
+        with database.transaction(catalog.connection):
+            rows = dump.load_rows(catalog, lines, manifest.catalog_version, manifest.campaign_id, campaign)
+    except dump.BadRows as error:
+        raise reader.refuse(member.name, str(error)) from error
+    if rows != dict(manifest.rows):
+        table = next(name for name in sorted({*rows, *manifest.rows}) if rows.get(name) != manifest.rows.get(name))
+        raise reader.refuse(
+            member.name,
+            f"has {rows.get(table, 0):,} rows of {table}, and the manifest says {manifest.rows.get(table, 0):,}",
+        )
+
+
+def _check_files(reader: ArchiveReader, catalog: Catalog) -> None:
+    """Every version has its file, every file its version, of the size that the catalog says."""
+    versions = catalog.connection.execute(
+        "SELECT DISTINCT content_hash, mime_type, file_size FROM knowledge_source_version"
+    )
+    wanted = {f"{archive.FILES}{content}.{EXTENSIONS[mime]}": size for content, mime, size in versions}
+    held = {member.name: member.bytes for member in reader.manifest.members if member.name.startswith(archive.FILES)}
+    for name in sorted(wanted.keys() ^ held.keys()):
+        raise reader.refuse(name, "belongs to a version, and is missing" if name in wanted else "belongs to no version")
+    for name, size in wanted.items():
+        if held[name] != size:
+            raise reader.refuse(name, f"holds {held[name]:,} bytes, and the catalog says {size:,}")
+
+
+def put_in_place(reader: ArchiveReader, at: Layout, progress: Progress = silent) -> None:
+    """Write the members of a checked archive under passing names, then rename; for the holder of the lock."""
+    raw, chunks = passing(at.raw, "restored"), passing(at.chunks, "restored")
+    remove(at.chunks, at.index)  # of a campaign that is not there
+    try:
+        written = list(_write_members(reader, raw, chunks, progress))
+        with ThreadPoolExecutor(SYNCS_AT_ONCE) as pool:
+            list(pool.map(sync_file, written))
+        (raw / at.files.name).mkdir(parents=True, exist_ok=True)
+        with closing(Catalog(database.open_writer(raw / at.catalog.name), raw / at.catalog.name)) as catalog:
+            _load(reader, _named(reader, archive.CATALOG), catalog, at.campaign)
+        for folder in {path.parent for path in written} | {raw}:
+            sync_folder(folder)
+        if chunks.exists():
+            chunks.rename(at.chunks)
+            sync_folder(at.chunks.parent)
+        if at.raw.exists():  # empty, or `check_free` had refused
+            remove(at.raw)
+        raw.rename(at.raw)
+        sync_folder(at.raw.parent)
+    finally:
+        remove(raw, chunks)
+        if not at.catalog.exists():
+            remove(at.chunks)
+
+
+def _write_members(reader: ArchiveReader, raw: Path, chunks: Path, progress: Progress) -> Iterator[Path]:
+    """The stored files and the vectors; returns where each was written."""
+    for done, member in enumerate(reader.manifest.members, 1):
+        if member.name != archive.CATALOG:
+            path = (raw if member.name.startswith(archive.FILES) else chunks).joinpath(*member.name.split("/"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as to:
+                to.writelines(reader.blocks(member))
+            yield path
+        progress("restore", done, len(reader.manifest.members))
+
+
+def make_index(at: Layout, progress: Progress = silent) -> Report:
+    """The index of a restored campaign; by words alone, and `degraded`, where its embedder is not to be had here."""
+    try:
+        plan, degraded = make_plan(at), None
+    except UsageError as error:
+        plan, degraded = make_plan(at, embedder=NO_EMBEDDER), f"indexed by words alone: {error}"
+    report = run_plan(at, plan, InProcess(), progress)
+    return replace(report, degraded=degraded) if degraded else report

@@ -1,0 +1,319 @@
+"""A campaign that was exported and restored answers as the one that it came from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.archive import Limits
+from canonry.catalog import Catalog, now
+from canonry.eligibility import Scope
+from canonry.embedders import register
+from canonry.errors import Busy, NotFound, RefusedArchive, UsageError
+from canonry.export import export_campaign
+from canonry.history import list_records, record_pack
+from canonry.layout import Layout, list_campaigns, passing
+from canonry.locking import writing
+from canonry.pack import build_pack
+from canonry.secret import campaign_secret
+from flows.pipeline import loaded
+from flows.plan import make_plan
+from flows.restore import restore
+from tests.archives import tree
+from tests.conftest import Workshop
+from tests.fakes import WordBag
+
+LAW = """---
+title: The Law of Pledge
+class: canon
+tags: [law]
+entities: [Tolleth]
+order: 2
+mood: grave
+---
+# Law
+
+The tower key is held by Mara, the broker.
+
+## Ending {spoiler=4 tags=ending}
+
+Mara drowns with the tower key.
+
+## The Assessor {visibility=hidden}
+
+The Assessor wrote the ledger.
+"""
+
+
+@pytest.fixture
+def bag() -> WordBag:
+    bag = WordBag()
+    register(bag)
+    loaded.cache_clear()
+    return bag
+
+
+@pytest.fixture
+def moments() -> list[str]:
+    """Instants between the imports, the earliest first."""
+    return []
+
+
+@pytest.fixture
+def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
+    """A campaign with everything that an export must carry."""
+    at = workshop.create(embedder="wordbag", chunk_target="60", chunk_min="10", mode="hybrid")
+    law = workshop.write("law.md", LAW)
+    lamp = workshop.write("lamp.txt", "A lamp of brass, held by Mara.\r\n")
+    workshop.bring(
+        at, law, lamp, workshop.write("旅.md", "竹钱在旅店。\n"), workshop.write("rumour.md", "The tower fell.\n")
+    )
+    moments.append(now())
+    workshop.bring(at, workshop.write("lamp.txt", "A lamp of tin, held by nobody.\n"))
+    moments.append(now())
+    workshop.bring(at, workshop.write("lamp.txt", "A lamp of tin, held by the broker.\n"))
+    catalog = Catalog.open(at.catalog, write=True)
+    by_name = {source.original_filename: source for source in catalog.sources()}
+    catalog.set_enabled(by_name["rumour.md"].source_id, False)
+    facts = replace(
+        by_name["lamp.txt"].facts, title="A Lamp", tags=("light", "Brass"), spoiler_level=1, notes="dull\u2028"
+    )
+    catalog.edit(by_name["lamp.txt"].source_id, facts, ["title", "tags"])
+    catalog.connection.execute(
+        "UPDATE knowledge_source SET locked = 1, superseded_by = source_id WHERE title = 'A Lamp'"
+    )
+    catalog.close()
+    campaign = workshop.ask(at)
+    for scope in (Scope(), Scope("narrator", 9)):
+        record_pack(at, build_pack(campaign, "who holds the tower key?", scope=scope))
+    return at
+
+
+def answers(workshop: Workshop, at: Layout, moments: list[str]) -> list[dict[str, Any]]:
+    """What the campaign answers to several questions in every mode, as several roles, now and earlier."""
+    campaign = workshop.ask(at)
+    return [
+        campaign.retrieve(question, mode=mode, role=role, spoiler_level=level, as_of=as_of, explain=True).as_json()
+        for question in ("who holds the tower key?", "lamp of brass", "竹钱", "the tower fell")
+        for mode in ("lexical", "semantic", "hybrid")
+        for role, level in (("player", 0), ("player", 1), ("narrator", 9))
+        for as_of in (None, *moments)
+    ]
+
+
+def rows(at: Layout) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table of a catalog, but for the secret."""
+    db = Catalog.open(at.catalog).connection
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    return {
+        table: sorted(row for row in db.execute(f"SELECT * FROM {table}") if row[0] != "frame_secret")
+        for table in tables
+    }
+
+
+@pytest.mark.parametrize("with_embeddings", [False, True])
+def test_the_restored_campaign_answers_the_same(
+    workshop: Workshop, vell: Layout, bag: WordBag, moments: list[str], tmp_path: Path, with_embeddings: bool
+) -> None:
+    before = answers(workshop, vell, moments)
+    assert any(answer["results"] for answer in before)
+    texts = {passage["exact_text"] for answer in before for passage in answer["results"]}
+    assert {"A lamp of brass, held by Mara.", "A lamp of tin, held by nobody."} <= {text.strip() for text in texts}
+    kept = rows(vell)
+    export_campaign(vell, tmp_path / "vell.zip", with_embeddings=with_embeddings)
+    workshop.close()
+    shutil.rmtree(vell.root)
+    shutil.rmtree(workshop.root / "lore")
+    bag.embedded.clear()
+    done = restore(tmp_path / "vell.zip", tmp_path / "elsewhere")
+    assert (not bag.embedded) == with_embeddings
+    assert done.index is not None
+    assert done.index.degraded is None
+    assert rows(done.at) == kept
+    assert make_plan(done.at).is_empty
+    assert answers(workshop, done.at, moments) == before
+
+
+def test_sources_records_and_settings_are_as_they_were(workshop: Workshop, vell: Layout, tmp_path: Path) -> None:
+    export_campaign(vell, tmp_path / "vell.zip")
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere", with_index=False).at
+    for scope in (Scope(), Scope("narrator", 9)):
+        assert list_records(there, scope, 9) == list_records(vell, scope, 9) != []
+    before, after = Catalog.open(vell.catalog), Catalog.open(there.catalog)
+    assert after.sources() == before.sources()
+    lamp = after.source("A Lamp")
+    assert (lamp.locked, lamp.facts.tags, lamp.facts.notes) == (True, ("Brass", "light"), "dull\u2028")
+    assert after.edited(lamp.source_id) == ("tags", "title")
+    assert [after.versions(s.source_id) for s in after.sources()] == [
+        before.versions(s.source_id) for s in before.sources()
+    ]
+    assert json.loads(after.source("law.md").facts.extra) == {"mood": "grave"}
+    assert {source.original_filename: source.enabled for source in after.sources()}["rumour.md"] is False
+    assert tree(there.files) == tree(vell.files)
+
+
+def test_it_can_be_restored_as_another_beside_the_first(
+    workshop: Workshop, vell: Layout, moments: list[str], tmp_path: Path
+) -> None:
+    export_campaign(vell, tmp_path / "vell.zip")
+    other = restore(tmp_path / "vell.zip", vell.root, campaign="other").at
+    assert list_campaigns(vell.root) == ["other", "vell"]
+    assert {source.campaign_id for source in Catalog.open(other.catalog).sources()} == {"other"}
+    renamed = json.loads(
+        json.dumps(answers(workshop, vell, moments)).replace('"campaign_id": "vell"', '"campaign_id": "other"')
+    )
+    assert answers(workshop, other, moments) == renamed
+    assert list_records(other, Scope(), 9) == list_records(vell, Scope(), 9)
+
+
+def test_the_secret_stays_behind(workshop: Workshop, vell: Layout, tmp_path: Path) -> None:
+    secret, _ = campaign_secret(vell)
+    export_campaign(vell, tmp_path / "vell.zip", with_embeddings=True)
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere", with_index=False).at
+    assert secret.encode() not in there.catalog.read_bytes()
+    assert campaign_secret(there)[0] not in ("", secret)
+
+
+def test_a_restored_campaign_goes_on_as_any_other(workshop: Workshop, vell: Layout, tmp_path: Path) -> None:
+    export_campaign(vell, tmp_path / "vell.zip")
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere").at
+    report = workshop.bring(there, workshop.root / "lore")
+    assert {file.outcome for file in report.imported} == {"unchanged"}
+    report = workshop.bring(there, workshop.write("lamp.txt", "A lamp of gold.\n"))
+    assert [file.outcome for file in report.imported] == ["updated"]
+    export_campaign(there, tmp_path / "again.zip")
+
+
+def test_an_empty_campaign_is_a_campaign(workshop: Workshop, tmp_path: Path) -> None:
+    export_campaign(workshop.create(), tmp_path / "vell.zip")
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere").at
+    assert rows(there)["knowledge_source"] == []
+    workshop.bring(there, workshop.write("lamp.md", "A lamp.\n"))
+    assert len(workshop.ask(there).retrieve("lamp").results) == 1
+
+
+def test_without_its_embedder_it_is_found_by_words(workshop: Workshop, vell: Layout, tmp_path: Path) -> None:
+    with set_to(vell, embedder="from-elsewhere"):
+        export_campaign(vell, tmp_path / "vell.zip")
+    done = restore(tmp_path / "vell.zip", tmp_path / "elsewhere")
+    assert done.index is not None
+    assert "from-elsewhere" in str(done.index.degraded)
+    assert Catalog.open(done.at.catalog).settings()["embedder"] == "from-elsewhere"
+    assert len(workshop.ask(done.at).retrieve("tower key", mode="lexical").results) == 1
+
+
+class set_to:  # noqa: N801 - reads as a verb
+    """Settings of a campaign, for a while."""
+
+    def __init__(self, at: Layout, **values: str) -> None:
+        self._at, self._values = at, values
+
+    def __enter__(self) -> None:
+        catalog = Catalog.open(self._at.catalog, write=True)
+        self._before = catalog.settings()
+        catalog.set_settings(self._values)
+        catalog.close()
+
+    def __exit__(self, *exception: object) -> None:
+        catalog = Catalog.open(self._at.catalog, write=True)
+        catalog.set_settings(self._before)
+        catalog.close()
+
+
+@pytest.fixture
+def lamp(workshop: Workshop, tmp_path: Path) -> Path:
+    """A small export."""
+    at = workshop.create()
+    workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"))
+    export_campaign(at, tmp_path / "lamp.zip")
+    return tmp_path / "lamp.zip"
+
+
+def test_a_campaign_that_is_there_is_not_touched(workshop: Workshop, lamp: Path) -> None:
+    before = tree(workshop.data)
+    with pytest.raises(UsageError, match="--as ID"):
+        restore(lamp, workshop.data)
+    assert tree(workshop.data) == before
+
+
+def test_files_without_a_catalog_are_not_overwritten(lamp: Path, tmp_path: Path) -> None:
+    (tmp_path / "data2" / "raw" / "vell" / "files").mkdir(parents=True)
+    (tmp_path / "data2" / "raw" / "vell" / "files" / "kept.md").write_text("mine")
+    before = tree(tmp_path / "data2")
+    with pytest.raises(UsageError, match="no catalog"):
+        restore(lamp, tmp_path / "data2")
+    assert tree(tmp_path / "data2") == before
+
+
+def test_what_a_dead_writer_left_is_swept(lamp: Path, tmp_path: Path) -> None:
+    at = Layout(tmp_path / "data2", "vell")
+    left = [
+        passing(at.raw, "restored"),
+        passing(at.chunks, "restored"),
+        passing(at.index, "deleted"),
+        at.chunks / "vectors",
+    ]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / "half").write_text("half")
+    other = passing(Layout(at.root, "a-vell").raw, "restored")  # of another campaign, whose writer may be at work
+    other.mkdir()
+    at.raw.mkdir()
+    restore(lamp, at.root)
+    assert [folder for folder in left if folder.exists()] == []
+    assert other.exists()
+
+
+def test_one_writer_at_a_time(lamp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = Layout(tmp_path / "data2", "vell")
+    monkeypatch.setattr("canonry.locking.WAIT_S", 0.1)
+    with writing(at), pytest.raises(Busy):
+        restore(lamp, at.root)
+    assert list_campaigns(at.root) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "option"), [(Limits(bytes=100), "--max-bytes"), (Limits(members=1), "--max-members")]
+)
+def test_limits_hold_and_name_the_option_that_raises_them(
+    lamp: Path, tmp_path: Path, limits: Limits, option: str
+) -> None:
+    with pytest.raises(RefusedArchive, match=option):
+        restore(lamp, tmp_path / "data2", limits=limits)
+    assert not (tmp_path / "data2").exists()
+
+
+def test_limits_let_nothing_below_one_be(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="let nothing in"):
+        Limits(bytes=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda path: path.mkdir(), "is not a file"),
+        (lambda path: None, "no such file"),
+        (lambda path: path.write_bytes(b""), "not a zip file"),
+        (lambda path: path.write_bytes(b"PK\x03\x04" + b"x" * 500), "not a zip file"),
+    ],
+)
+def test_what_is_no_zip_is_refused(tmp_path: Path, make: Callable[[Path], object], error: str) -> None:
+    make(tmp_path / "odd.zip")
+    with pytest.raises((RefusedArchive, NotFound, UsageError), match=error):
+        restore(tmp_path / "odd.zip", tmp_path / "data2")
+    assert not (tmp_path / "data2").exists()
+
+
+def test_text_that_shrinks_a_thousandfold_comes_back(workshop: Workshop, tmp_path: Path) -> None:
+    """A bomb by its ratio, but honest: an export stores it unpacked, and a restore takes it."""
+    at = workshop.create()
+    workshop.bring(at, workshop.write("dull.txt", "dull dull dull dull\n" * 200_000))
+    export_campaign(at, tmp_path / "dull.zip")
+    there = restore(tmp_path / "dull.zip", tmp_path / "data2", with_index=False).at
+    assert tree(there.files) == tree(at.files)
