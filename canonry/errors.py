@@ -12,9 +12,12 @@ CanonryError                 the base: one line that says what, where and what t
 ├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
+    └── TextTooLong          some texts are longer than the model takes; they can be cut smaller
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 
 class CanonryError(Exception):
@@ -87,3 +90,16 @@ class NoSpace(CanonryError):
 
 class EmbedderError(CanonryError):
     """An embedding model cannot be loaded or gave an answer that cannot be used."""
+
+
+class TextTooLong(EmbedderError):
+    """Texts that the model refuses for their length. `places` are their places among the texts of the call.
+
+    `smaller(body, prefix, times)` gives the windows of such a text, halved so many times; [] where they cannot be
+    made any smaller.
+    """
+
+    def __init__(self, message: str, places: Sequence[int], smaller: Callable[[str, str, int], list[str]]) -> None:
+        super().__init__(message)
+        self.places = tuple(places)
+        self.smaller = smaller

@@ -41,16 +41,16 @@ def earned_by(settings: Settings) -> dict[str, str]:
     fusion = [f"{key}={value}" for key, value in values.items() if key.startswith("fusion.")]
     chunker = [f"{key}={value}" for key, value in values.items() if key.startswith("chunk.")]
     return {
-        "embedder": f"{settings.embedder} {_fingerprint(settings.embedder)}",
+        "embedder": f"{settings.embedder} {_fingerprint(settings)}",
         "chunker": " ".join(sorted(chunker)),
         "fusion": " ".join(sorted(fusion)),
         "text": text.VERSION,
     }
 
 
-def _fingerprint(spec: str) -> str:
+def _fingerprint(settings: Settings) -> str:
     try:
-        return fingerprint_of(spec) or ""
+        return fingerprint_of(settings.embedder, settings.embed) or ""
     except CanonryError:
         return "unknown"
 

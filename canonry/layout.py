@@ -111,6 +111,11 @@ class Layout:
         """The folder of knowledge_embedding parts that one embedder made."""
         return self.chunks / "vectors" / fingerprint
 
+    @property
+    def endpoints(self) -> Path:
+        """What was learned of models behind an address, when they were last reached."""
+        return self.chunks / "vectors" / "endpoints.json"
+
     def vectors(self, generation: str) -> Path:
         """The DuckDB vector store of one generation."""
         return self.index / f"vectors-{generation}.duckdb"

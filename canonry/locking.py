@@ -30,7 +30,15 @@ def writing(at: Layout, *, wait_s: float = WAIT_S) -> Iterator[None]:
     with holding(at.lock, f"campaign {at.campaign!r}", wait_s=wait_s):
         for folder in (at.raw, at.chunks, at.index):
             remove(passing(folder, "restored"), passing(folder, "deleted"))
-        sweep(at.raw, at.files, at.proposed, at.chunks, *(at.chunks / "vectors").glob("*"), at.index)
+        sweep(
+            at.raw,
+            at.files,
+            at.proposed,
+            at.chunks,
+            at.chunks / "vectors",
+            *(at.chunks / "vectors").glob("*"),
+            at.index,
+        )
         if is_older(at.catalog):
             upgrade(at.catalog)
         yield

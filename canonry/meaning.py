@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from canonry import lexical, ranking
 from canonry.config import Settings
+from canonry.embedders import knows
+from canonry.embedders.chosen import Chosen
 from canonry.errors import CanonryError, EmbedderError
 from canonry.lexical import Ranges
 from canonry.ranking import Leg
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
 class Meaning:
     """The semantic side of one campaign. Models may be shared with the same campaign at another time."""
 
-    def __init__(self, at: Layout, embedders: dict[str, Embedder] | None = None) -> None:
+    def __init__(self, at: Layout, embedders: dict[Chosen, Embedder] | None = None) -> None:
         self._at = at
         self._scan: Scan | None = None
-        self.embedders: dict[str, Embedder] = {} if embedders is None else embedders
+        self.embedders: dict[Chosen, Embedder] = {} if embedders is None else embedders
 
     def forget(self) -> None:
         """Let the vectors go; the next question maps them again."""
@@ -45,8 +47,8 @@ class Meaning:
             (int(lexical.meta(db, "vectors_to_row") or 0),),
         ).fetchone()[0] + int(lexical.meta(db, "vectors_missing") or 0)
         if pending:
-            degraded.append("not every passage has its vector yet; `canonry reindex` makes them")
-        if scan.spec != settings.embedder:
+            degraded.append("not every passage has its vector yet; `canonry reindex` makes them")  # a number could tell
+        if scan.spec != settings.embedder and scan.fingerprint != Chosen.of(self._at, settings).fingerprint:
             degraded.append(
                 f"searched with the vectors of {scan.spec}; `canonry reindex` makes those of {settings.embedder}"
             )
@@ -56,9 +58,9 @@ class Meaning:
         """(cosine of a row, what it must reach to count); None where meaning cannot be asked or the row has no vector."""
         try:
             scan, embedder = self._ready(db, settings, query)
+            hits = scan.search(embedder.embed_query(query), Ranges(((row, row),)), 1)
         except EmbedderError:
             return None
-        hits = scan.search(embedder.embed_query(query), Ranges(((row, row),)), 1)
         return (hits[0].score, embedder.minimum_cosine) if hits else None
 
     def _ready(self, db: sqlite3.Connection, settings: Settings, query: str) -> tuple[Scan, Embedder]:
@@ -75,28 +77,28 @@ class Meaning:
         scan = self._scan
         if scan.build != lexical.meta(db, "build"):
             raise EmbedderError("the vectors belong to another build of the index; `canonry reindex` makes them anew")
-        embedder = self._embedder(scan.spec)
+        chosen = Chosen.of(self._at, settings)  # the same model may be asked at another address by now
+        if chosen.fingerprint != scan.fingerprint:
+            chosen = Chosen.of(self._at, settings, scan.spec)
+        embedder = self._embedder(chosen)
         if embedder.fingerprint != scan.fingerprint:
+            sizes = f" ({scan.vectors.shape[1]} -> {embedder.dimensions})"
             raise EmbedderError(
-                f"the vectors were made by {scan.fingerprint}, not by {embedder.fingerprint}; `canonry reindex` makes new ones"
+                f"re-embedding needed{sizes if embedder.dimensions != scan.vectors.shape[1] else ''}: the vectors were made "
+                f"by {scan.fingerprint}, not by {embedder.fingerprint}; `canonry reindex` makes new ones"
             )
-        from canonry.embedders import knows
-
         if not knows(embedder.scripts, query):
             raise EmbedderError(f"the embedder {scan.spec} does not know the script of this question")
         return scan, embedder
 
-    def _embedder(self, spec: str) -> Embedder:
-        if spec not in self.embedders:
-            from canonry.embedders import load
-
+    def _embedder(self, chosen: Chosen) -> Embedder:
+        if chosen not in self.embedders:
             try:
-                embedder = load(spec)
+                self.embedders[chosen] = chosen.load()
             except EmbedderError:
                 raise
             except CanonryError as error:  # a model that is gone or damaged: its vectors are of no use
-                raise EmbedderError(f"the vectors were made by {spec}, which cannot be asked: {error}") from error
-            if embedder is None:
-                raise EmbedderError(f"there is no embedder behind {spec!r}")
-            self.embedders[spec] = embedder
-        return self.embedders[spec]
+                raise EmbedderError(
+                    f"the vectors were made by {chosen.spec}, which cannot be asked: {error}"
+                ) from error
+        return self.embedders[chosen]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
-from canonry.embedders import fingerprint_of
+from canonry.embedders.chosen import Chosen
 from canonry.errors import Busy
 from canonry.files import room_for, sweep
 from canonry.layout import TEMPORARY_PREFIX, Layout
@@ -47,11 +47,11 @@ def _plan(at: Layout, as_of: str) -> tuple[Layout, Plan | None, tuple[str, str]]
         settings = Settings.parse(catalog.settings())
         documents = live_documents(catalog, settings, as_of)
         sequence = catalog.sequence()
-    fingerprint = fingerprint_of(settings.embedder)
-    used = _vectors_in_use(at) or (fingerprint or "", settings.embedder)
+    chosen = Chosen.of(at, settings)
+    used = _vectors_in_use(at) or (chosen.fingerprint or "", settings.embedder)
     named_by = [index_lexical.VERSION, used[0], *(f"{d.version_id} {d.key}" for d in documents)]
     past = Layout(at.root, at.campaign, hashlib.sha256("\n".join(named_by).encode()).hexdigest()[:16])
-    return past, Plan(settings, documents, documents, fingerprint=fingerprint, sequence=sequence), used
+    return past, Plan(settings, documents, documents, chosen=chosen, sequence=sequence), used
 
 
 @contextmanager

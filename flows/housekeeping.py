@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from canonry.layout import Layout
 from flows.plan import all_documents, read_index, unknown_files
 from stages import embed, index_lexical, index_vectors
 from stages.chunk import part_key
+from stages.embed import without_vector
 
 MOST_PARTS = 48  # of chunks; above this the small ones are merged
 SMALL_PART_BYTES = 2_000_000
@@ -127,24 +127,20 @@ def _purge_vectors(at: Layout) -> None:
     for part in sorted((at.chunks / "vectors").glob("*/*.parquet")):
         origin = schemas.made_from(part, schemas.EMBEDDING_CONTRACT)
         held = set(schemas.read(part, schemas.EMBEDDING_CONTRACT, ["text_hash"]).column("text_hash").to_pylist())
-        wordless = set(_names(origin.get("wordless")))
-        if held <= used and wordless <= used:
+        without = without_vector(origin)
+        if held <= used and without.keys() <= used:
             continue
-        if (held | wordless) & used:
+        if (held | without.keys()) & used:
             _rewrite(
                 part,
                 part,
                 schemas.EMBEDDING_CONTRACT,
                 "text_hash",
                 used,
-                {**origin, "wordless": sorted(wordless & used)},
+                {**origin, "wordless": [], "without": {key: why for key, why in without.items() if key in used}},
             )
         else:
             part.unlink()
-
-
-def _names(value: object) -> Sequence[str]:
-    return value if isinstance(value, list) else []
 
 
 def _rewrite(part: Path, to: Path, contract: str, column: str, kept: set[str], origin: dict[str, object]) -> None:

@@ -23,11 +23,12 @@ from canonry.holdings import Contents, Hashes, Twin
 from canonry.layout import Layout
 from canonry.proposals import ProposedText
 from canonry.records import Document, Draft, Source, SourceFacts
+from flows.endpoint import index_imported
 from flows.import_batch import BatchWriter, batches_of
 from flows.import_reading import Reader, Statement
 from flows.import_report import Imported, ImportReport
-from flows.pipeline import InProcess, Progress, run_plan, silent
-from flows.plan import KINDS, UNORDERED, make_plan
+from flows.pipeline import Progress, silent
+from flows.plan import KINDS, UNORDERED
 from flows.proposing import Proposer
 from flows.restating import Restated, restate, stricter_rules
 from flows.workers import FEWEST_CALLS, worker_pool
@@ -69,8 +70,7 @@ def import_files(at: Layout, selection: Selection, choices: Choices, progress: P
                 done += len(batch)
                 progress("import", done, len(selection.files))
         report.warnings += folder_rules.unmatched_rules(selection.files)
-    plan = make_plan(at)
-    report.index = run_plan(at, plan, InProcess(), progress, with_vectors=choices.with_vectors)
+    report.index = index_imported(at, progress, with_vectors=choices.with_vectors)
     return report
 
 

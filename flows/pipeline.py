@@ -21,13 +21,14 @@ from typing import Protocol, TypeVar
 
 from canonry import database, files, lexical, text, tokens
 from canonry.catalog import Catalog
-from canonry.embedders import Embedder, load
+from canonry.embedders import Embedder
+from canonry.embedders.chosen import Chosen
 from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows import housekeeping
 from flows.plan import Plan, all_documents, part_names
-from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, spread, worker_pool
+from flows.workers import FEWEST_CALLS, IN_PROCESSES, IN_THREADS, WORKERS, spread, wait_for, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
 T = TypeVar("T")
@@ -49,11 +50,14 @@ class Runner(Protocol):
 
 
 class InProcess:
-    """Here and now, one step after the other; many batches of a step that is Python alone are shared among processes."""
+    """Here and now, one step after the other; many batches of Python alone are shared among processes, waits among threads."""
 
     def each(
         self, step: str, function: Callable[..., T], calls: Sequence[tuple[object, ...]], *, retries: int = 0
     ) -> Iterable[T]:
+        if step in IN_THREADS:
+            yield from wait_for(function, calls)
+            return
         if step not in IN_PROCESSES or len(calls) < FEWEST_CALLS:
             yield from (function(*call) for call in calls)
             return
@@ -74,7 +78,9 @@ def silent(step: str, done: int, total: int) -> None:
 
 @dataclass(slots=True)
 class Report:
-    """What a run of the DAG did. Times are seconds by step; `degraded` says why semantic search is off or incomplete."""
+    """What a run of the DAG did. Times are seconds by step; `lexical_only_reasons` counts texts that get no vector.
+    `degraded` says why semantic search is off or incomplete.
+    """
 
     chunked_documents: int = 0
     chunks: int = 0
@@ -85,8 +91,10 @@ class Report:
     vectors: int = 0
     vectors_missing: int = 0
     lexical_only_texts: int = 0
+    lexical_only_reasons: dict[str, int] = field(default_factory=dict)
     generation: str = ""
     degraded: str | None = None
+    notes: list[str] = field(default_factory=list)
     rejected: list[tuple[str, str]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -95,17 +103,26 @@ class Report:
 
 
 def run_plan(
-    at: Layout, plan: Plan, runner: Runner, progress: Progress = silent, *, with_vectors: bool = True
+    at: Layout,
+    plan: Plan,
+    runner: Runner,
+    progress: Progress = silent,
+    *,
+    with_vectors: bool = True,
+    report: Report | None = None,
 ) -> Report:
-    """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete."""
-    report = Report()
+    """Carry out a plan; the caller holds the campaign's lock. A failing embedder leaves the lexical index complete.
+
+    `report` is that of a first part of the run, to be gone on with.
+    """
+    report = report or Report()
     if plan.touches_lexical or plan.lost:
         parts = chunk_stale(at, plan, runner, progress, report)
         if plan.touches_lexical:
             index_words(at, plan, parts, runner, report)
-    if with_vectors and plan.vectors and plan.fingerprint:
+    if with_vectors and plan.vectors and plan.chosen:
         try:
-            embed_and_index(at, plan, runner, progress, report)
+            embed_and_index(at, plan, plan.chosen, runner, progress, report)
             keep_past(at, plan, runner, progress, with_vectors=not report.degraded)
         except CanonryError as error:
             report.degraded = f"semantic search is incomplete: {error}"
@@ -172,15 +189,19 @@ def carry_vectors(
     return {}
 
 
-def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, report: Report) -> None:
+def embed_and_index(at: Layout, plan: Plan, chosen: Chosen, runner: Runner, progress: Progress, report: Report) -> None:
     """Embed the texts that this embedder has not seen, then lay out a generation.
 
     Where another embedder's vectors are in use, they stay in use until those of this one are complete.
     """
-    embedder = loaded(plan.settings.embedder)
+    if plan.halted and chosen.facts is None:
+        raise EmbedderError(plan.halted)
+    if chosen.is_served:
+        loaded.cache_clear()  # connections of an earlier run
+    embedder = loaded(chosen)
     with timed(report, "embed"):
         parts = sorted(set(housekeeping.read_parts(at).values()))
-        embed_unseen(at, plan, indexed_texts(at), parts, runner, progress, report)
+        embed_unseen(at, plan, chosen, indexed_texts(at), parts, runner, progress, report)
         embed.merge_parts(at.embeddings(embedder.fingerprint), embedder)
     if report.degraded and (in_use := spec_in_use(at, embedder.fingerprint)):
         report.degraded += (
@@ -188,25 +209,34 @@ def embed_and_index(at: Layout, plan: Plan, runner: Runner, progress: Progress, 
         )
         return
     with timed(report, "index vectors"):
-        made = next(iter(runner.each("index vectors", lay_out, [(at, plan.settings.embedder)])))
+        made = next(iter(runner.each("index vectors", lay_out, [(at, chosen)])))
         report.generation, report.vectors, report.vectors_missing = made.generation, made.vectors, made.missing
-        report.lexical_only_texts = made.lexical_only
+        report.lexical_only_texts, report.lexical_only_reasons = sum(made.lexical_only.values()), made.lexical_only
         index_vectors.remove_other_generations(at.index, made.generation)
 
 
 def embed_unseen(
-    at: Layout, plan: Plan, texts: set[str], parts: list[Path], runner: Runner, progress: Progress, report: Report
+    at: Layout,
+    plan: Plan,
+    chosen: Chosen,
+    texts: set[str],
+    parts: list[Path],
+    runner: Runner,
+    progress: Progress,
+    report: Report,
 ) -> None:
     """Embed those of the texts, by hash, that the plan's embedder has not seen; `parts` hold them."""
-    embedder = loaded(plan.settings.embedder)
+    embedder = loaded(chosen)
     folder = at.embeddings(embedder.fingerprint)
     wanted = texts - embed.known_hashes(folder, embedder.fingerprint)
     unknown: list[str] = []
     try:
+        if wanted and plan.halted:
+            raise EmbedderError(plan.halted)
         for block in blocks(embed.read_texts(parts, wanted), BLOCK_TEXTS):
             known, others = embed.split_known(block, embedder.scripts)
             unknown += others
-            for _ in embed_block(known, folder, plan, runner, report):
+            for _ in embed_block(known, folder, chosen, runner, report):
                 progress("embed", report.embedded_texts + len(unknown), len(wanted))
     except EmbedderError as error:
         report.degraded = f"semantic search is incomplete: {error}"
@@ -224,9 +254,9 @@ def keep_past(at: Layout, plan: Plan, runner: Runner, progress: Progress, *, wit
         return
     report = Report()
     parts = chunk_stale(at, replace(plan, add=past, lost=None), runner, progress, report)
-    if with_vectors and plan.fingerprint:
+    if with_vectors and plan.chosen:
         texts = chunk.text_hashes(parts, {document.key for document in past})
-        embed_unseen(at, plan, texts, parts, runner, progress, report)
+        embed_unseen(at, plan, plan.chosen, texts, parts, runner, progress, report)
     if report.embedded_texts:
         from flows.as_of import forget_past
 
@@ -245,12 +275,14 @@ def spec_in_use(at: Layout, other_than: str) -> str | None:
 
 
 def embed_block(
-    texts: Sequence[embed.Text], folder: Path, plan: Plan, runner: Runner, report: Report
+    texts: Sequence[embed.Text], folder: Path, chosen: Chosen, runner: Runner, report: Report
 ) -> Iterator[None]:
     """Embed some texts in batches, pausing after each; a batch that is done stays."""
-    batches = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
-    calls = [(batch, folder, plan.settings.embedder) for batch in batches]
-    for batch, _ in zip(batches, runner.each("embed", embed_batch, calls, retries=2), strict=True):
+    size = chosen.settings.batch if chosen.is_served else BATCH_TEXTS
+    batches = [texts[start : start + size] for start in range(0, len(texts), size)]
+    calls = [(batch, folder, chosen) for batch in batches]
+    step, retries = ("ask for vectors", 0) if chosen.is_served else ("embed", 2)  # a request is tried again by itself
+    for batch, _ in zip(batches, runner.each(step, embed_batch, calls, retries=retries), strict=True):
         report.embedded_texts += len(batch)
         yield
 
@@ -262,29 +294,35 @@ def blocks(items: Iterable[T], size: int) -> Iterable[list[T]]:
         yield block
 
 
-def embed_batch(texts: Sequence[embed.Text], folder: Path, spec: str) -> Path:
+def embed_batch(texts: Sequence[embed.Text], folder: Path, chosen: Chosen) -> Path:
     """One step of embedding; the embedder is loaded once a process."""
-    return embed.embed_texts(texts, folder, loaded(spec))
+    return embed.embed_texts(texts, folder, loaded(chosen))
 
 
-def lay_out(at: Layout, spec: str) -> index_vectors.VectorReport:
+def lay_out(at: Layout, chosen: Chosen) -> index_vectors.VectorReport:
     """One generation of the vector store and its scan file, from the vectors that there are."""
-    embedder = loaded(spec)
+    embedder = loaded(chosen)
     name = index_vectors.new_generation()
     folder = at.embeddings(embedder.fingerprint)
     made = index_vectors.Generation(
-        name, at.vectors(name), at.scan(name), folder, spec, embedder.fingerprint, embedder.dimensions
+        name, at.vectors(name), at.scan(name), folder, chosen.spec, embedder.fingerprint, embedder.dimensions
     )
     return index_vectors.index_vectors(at.lexical, made)
 
 
 @cache
-def loaded(spec: str) -> Embedder:
-    """The embedder of that spec, loaded once a process."""
-    embedder = load(spec)
-    if embedder is None:
-        raise EmbedderError(f"there is no embedder behind {spec!r}")
-    return embedder
+def loaded(chosen: Chosen) -> Embedder:
+    """The embedder that was chosen, loaded once a process."""
+    return chosen.load()
+
+
+def live_fingerprint(at: Layout) -> str:
+    """The fingerprint of the vectors in use, "" where there are none."""
+    db = database.open_reader(at.lexical)
+    try:
+        return lexical.meta(db, "vector_fingerprint") if lexical.meta(db, "generation") else ""
+    finally:
+        db.close()
 
 
 def live_generation(at: Layout) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from canonry import database
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
-from canonry.embedders import fingerprint_of
+from canonry.embedders.chosen import Chosen
 from canonry.errors import DamagedData
 from canonry.layout import Layout
 from canonry.proposals import held_hashes
@@ -35,7 +35,7 @@ class Plan:
     add: tuple[Document, ...] = ()  # to be indexed, and cut unless a part holds them
     remove: tuple[str, ...] = ()  # versions to leave the lexical store
     rebuild: str | None = None  # why the lexical store is written anew
-    fingerprint: str | None = None  # of the embedder; None where there is none
+    chosen: Chosen | None = None  # the embedder; None where there is none
     vectors: str | None = None  # why a generation of vectors is made
     reasons: tuple[str, ...] = field(default=())
     sequence: int = 0
@@ -43,10 +43,16 @@ class Plan:
     lost: str | None = None  # part files that were there and are not any more
     litter: str | None = None  # stored files that no version holds
     earlier: str | None = None  # files of earlier generations of vectors
+    halted: str | None = None  # why nothing can be embedded in this run
 
     @property
     def is_empty(self) -> bool:
         return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter or self.earlier)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the embedder, None where there is none."""
+        return self.chosen.fingerprint if self.chosen else None
 
     @property
     def touches_lexical(self) -> bool:
@@ -63,6 +69,7 @@ class IndexState:
     rows: int = 0
     tail_rows: int = 0
     pending: int = 0  # rows that no generation has covered yet
+    incomplete: frozenset[str] = frozenset()  # versions with passages that lack a vector, as far as they are named
     levels: int = 0
 
 
@@ -78,11 +85,20 @@ def read_index(at: Layout) -> IndexState:
         tail = _count(db, int(meta.get("clustered_to_row", 0)))
         pending = _count(db, int(meta.get("vectors_to_row", 0)))
         levels = int(db.execute("SELECT count(*) FROM (SELECT DISTINCT spoiler_level, hidden FROM run)").fetchone()[0])
-        return IndexState(
-            True, dict(db.execute("SELECT version_id, document_key FROM document")), meta, rows, tail, pending, levels
-        )
+        documents = dict(db.execute("SELECT version_id, document_key FROM document"))
+        return IndexState(True, documents, meta, rows, tail, pending, _incomplete(db, meta), levels)
     finally:
         db.close()
+
+
+def _incomplete(db: sqlite3.Connection, meta: Mapping[str, str]) -> frozenset[str]:
+    """Versions with passages that no vector was made for."""
+    found = db.execute(
+        "SELECT DISTINCT version_id FROM knowledge_chunk WHERE row > ? "
+        "UNION SELECT version_id FROM knowledge_chunk WHERE row IN (SELECT value FROM json_each(?))",
+        (int(meta.get("vectors_to_row", 0)), meta.get("rows_without_vector", "[]")),
+    )
+    return frozenset(row[0] for row in found)
 
 
 def _count(db: sqlite3.Connection, after: int) -> int:
@@ -150,8 +166,13 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     )
     gone = tuple(sorted(version for version in state.documents if version not in live))
     rebuild = _rebuild_reason(state, full, len(documents))
-    fingerprint = fingerprint_of(settings.embedder)
-    vectors = _vectors_reason(at, state, fingerprint, rebuild, bool(documents), touched=bool(missing or changed))
+    chosen = Chosen.of(at, settings)
+    fingerprint = chosen.fingerprint
+    vectors = (
+        _vectors_reason(at, state, chosen, documents, rebuild, touched=bool(missing or changed))
+        if fingerprint and documents
+        else None
+    )
     lost = _lost_reason(at, state)
     litter = (
         f"storage: {len(unknown)} stored files that no version holds, with what was made from them" if unknown else None
@@ -166,20 +187,9 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
-        settings,
-        documents,
-        add,
-        remove,
-        rebuild,
-        fingerprint,
-        vectors,
-        tuple(reasons),
-        sequence,
-        full,
-        lost,
-        litter,
-        earlier,
-    )
+        settings, documents, add, remove, rebuild, chosen if fingerprint else None, vectors,
+        tuple(reasons), sequence, full, lost, litter, earlier,
+    )  # fmt: skip
 
 
 def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
@@ -231,17 +241,23 @@ def _document_reasons(missing: Sequence[Document], changed: Sequence[Document], 
 
 
 def _vectors_reason(
-    at: Layout, state: IndexState, fingerprint: str | None, rebuild: str | None, any_documents: bool, *, touched: bool
+    at: Layout,
+    state: IndexState,
+    chosen: Chosen,
+    documents: Sequence[Document],
+    rebuild: str | None,
+    *,
+    touched: bool,
 ) -> str | None:
-    if fingerprint is None or not any_documents:
-        return None
     generation = state.meta.get("generation", "")
     if rebuild or not generation:
         return (
             "vectors: none for this build of the index" if not rebuild else "vectors: to be laid out for the new index"
         )
-    if state.meta.get("vector_fingerprint") != fingerprint:
-        return f"vectors: made by {state.meta.get('vector_fingerprint')}, wanted {fingerprint}"
+    if state.meta.get("vector_fingerprint") != chosen.fingerprint:
+        made, wanted = state.meta.get("vector_dimensions"), chosen.dimensions
+        sizes = f"re-embedding needed ({made} -> {wanted}), " if made and wanted and int(made) != wanted else ""
+        return f"vectors: {sizes}made by {state.meta.get('vector_fingerprint')}, wanted {chosen.fingerprint}"
     if not at.scan(generation).exists() or not at.vectors(generation).exists():
         return "vectors: the files of the live generation are missing"
     try:
@@ -249,9 +265,17 @@ def _vectors_reason(
     except DamagedData:
         return "vectors: the scan file of the live generation cannot be read"
     missing = state.pending + int(state.meta.get("vectors_missing", 0))
-    if missing or touched:
-        return f"vectors: {missing:,} passages without one" if missing else "vectors: for the sources above"
+    if missing:
+        where = _names(sources_without_vectors(documents, state))
+        return f"vectors: {missing:,} passage{'s' if missing != 1 else ''} without one ({where})"
+    if touched:
+        return "vectors: for the sources above"
     return None
+
+
+def sources_without_vectors(documents: Sequence[Document], state: IndexState) -> list[str]:
+    """Sources of which some passage can be found by words alone for want of a vector, in order."""
+    return list(dict.fromkeys(d.source_id for d in documents if d.version_id in state.incomplete))
 
 
 def _sources(count: int) -> str:
@@ -274,5 +298,6 @@ def as_json(plan: Plan) -> dict[str, object]:
         "vectors": plan.vectors,
         "embedder": plan.settings.embedder,
         "fingerprint": plan.fingerprint,
+        "notices": plan.chosen.notices if plan.chosen else [],
         "settings": json.loads(json.dumps(plan.settings.as_text())),
     }

@@ -24,8 +24,9 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
+from flows.endpoint import plan_of
 from flows.pipeline import Progress, Report, run_plan, silent
-from flows.plan import Plan, make_plan
+from flows.plan import Plan
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, worker_pool
 
 T = TypeVar("T")
@@ -75,7 +76,7 @@ def reindex(
     """Bring the index of one campaign up to its catalog; returns the counts."""
     at = Layout(Path(data), campaign)
     with writing(at):
-        return carry_out(at, make_plan(at, full=full, embedder=embedder), runner).as_json()
+        return carry_out(at, plan_of(at, full=full, embedder=embedder)[0], runner).as_json()
 
 
 def carry_out(at: Layout, plan: Plan, runner: str, progress: Progress = silent) -> Report:

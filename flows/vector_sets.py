@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from canonry import schemas
-from canonry.embedders import fingerprint_of
+from canonry.embedders.chosen import Chosen
 from canonry.errors import CanonryError, NotFound, UsageError
 from canonry.layout import Layout
 from flows.as_of import forget_past
@@ -44,7 +44,7 @@ def list_sets(at: Layout) -> list[VectorSet]:
     state = read_index(at)
     texts = indexed_texts(at) if state.current else set()
     live = state.meta.get("vector_fingerprint") if state.meta.get("generation") else None
-    chosen = fingerprint_of(campaign_settings(at).embedder)
+    chosen = Chosen.of(at, campaign_settings(at)).fingerprint
     sets = [
         _measured(folder, texts, live=folder.name == live, chosen=folder.name == chosen)
         for folder in sorted((at.chunks / "vectors").glob("*/"))
@@ -65,7 +65,7 @@ def _measured(folder: Path, texts: set[str], *, live: bool, chosen: bool) -> Vec
         spec = str(origin.get("spec", spec))
         vectors += len(hashes)
         size += part.stat().st_size
-        known.update(hashes, embed.wordless_of(origin))
+        known.update(hashes, embed.without_vector(origin))
     return VectorSet(folder.name, spec, vectors, size, len(texts - known), live, chosen)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TypeVar
@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 WORKERS = min(4, os.cpu_count() or 1)
 IN_PROCESSES = {"chunk"}  # the other steps let go of the interpreter, or must have one owner
+IN_THREADS = {"ask for vectors"}  # steps that wait for a server
+ASKED_AT_ONCE = 4
 FEWEST_CALLS = 4  # below this a pool costs more than it gives
 
 
@@ -23,6 +25,17 @@ def spread(pool: ProcessPoolExecutor, function: Callable[..., T], calls: Sequenc
         return list(pool.map(function, *zip(*calls, strict=True)))
     except BrokenProcessPool:
         return [function(*call) for call in calls]
+
+
+def wait_for(function: Callable[..., T], calls: Sequence[tuple[object, ...]]) -> Iterator[T]:
+    """The function's results in order, some calls at once; after an error those that run end, the others never begin."""
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        futures = [pool.submit(function, *call) for call in calls]
+        try:
+            for future in futures:
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from canonry.files import no_room, whole_file
 from stages.embed import Embeddings, read_embeddings
 
 VERSION = "1"
+_MOST_NAMED = 500  # rows without a vector that the store names, so that their sources can be told
 CONTRACT = "canonry/knowledge_embedding_store/1"
 DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -33,12 +35,12 @@ DUCKDB_CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """One generation: its name, vectors it holds, passages that still lack one, texts that are not meant to have one."""
+    """One generation: its name, vectors it holds, passages that still lack one, texts that get none by the reason."""
 
     generation: str
     vectors: int
     missing: int
-    lexical_only: int
+    lexical_only: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def lay_out(
     matrix = _gather(rows, held, generation.dimensions)
     embedded = set(matrix.text_hashes)
     texts = {text_hash for _, _, text_hash in rows}
-    missing = sum(1 for _, _, text_hash in rows if text_hash not in embedded and text_hash not in held.wordless)
+    missing = [row for row, _, text_hash in rows if text_hash not in embedded and text_hash not in held.without]
+    alone = dict(Counter(reason for text_hash, reason in held.without.items() if text_hash in texts))
     facts = {
         "generation": generation.name,
         "build": build,
@@ -102,9 +105,12 @@ def lay_out(
         "vector_fingerprint": generation.fingerprint,
         "vector_spec": generation.spec,
         "vectors_to_row": str(rows[-1][0] if rows else 0),
-        "vectors_missing": str(missing),
+        "vectors_missing": str(len(missing)),
+        "rows_without_vector": json.dumps(missing[:_MOST_NAMED]),
+        "vector_dimensions": str(generation.dimensions),
+        "lexical_only": json.dumps(alone, sort_keys=True),
     }
-    return VectorReport(generation.name, len(matrix.rows), missing, len(held.wordless & texts)), values
+    return VectorReport(generation.name, len(matrix.rows), len(missing), alone), values
 
 
 def forget_generation(store: Path, index: Path) -> None:

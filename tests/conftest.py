@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from canonry.locking import writing
 from flows.import_files import Choices, import_files
 from flows.import_report import ImportReport
 from stages.select import select_files
+from tests.servers import Standin, standin
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -44,11 +46,11 @@ class Workshop:
         self._open: list[canonry.Campaign] = []
 
     def create(self, campaign: str = "vell", **settings: str) -> Layout:
-        """A new campaign without an embedder; settings by name with `_` for `.` (chunk_target="40")."""
+        """A new campaign without an embedder; settings by name with `_` for the first `.` (chunk_target="40")."""
         at = Layout(self.data, campaign)
         catalog = Catalog.create(at.catalog, campaign)
         catalog.set_settings(
-            {"embedder": "none"} | {key.replace("chunk_", "chunk."): value for key, value in settings.items()}
+            {"embedder": "none"} | {re.sub("^(chunk|embed)_", r"\1.", key): value for key, value in settings.items()}
         )
         catalog.close()
         return at
@@ -110,3 +112,10 @@ def run_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def server() -> Iterator[Standin]:
+    """An embedding server on loopback."""
+    with standin() as server:
+        yield server

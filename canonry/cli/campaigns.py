@@ -132,7 +132,7 @@ def _pairs(given: list[str]) -> dict[str, str]:
         key, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"setting {text!r} is not KEY=VALUE; write for example chunk.target=400")
-        pairs[key.strip()] = value.strip()
+        pairs[key.strip()] = value if key.strip().endswith("_prefix") else value.strip()  # a prefix ends in a blank
     return pairs
 
 

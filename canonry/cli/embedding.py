@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from canonry.catalog import Catalog
 from canonry.cli.indexing import bring_up_to_date, set_embedder
 from canonry.cli.show import bold, chosen, confirm, plural, print_json, printable, size, table
+from canonry.config import EmbedSettings
 from canonry.embedders import NO_EMBEDDER, Embedder, load
+from canonry.embedders.address import is_served
 from canonry.errors import UsageError
 from canonry.locking import writing
 
@@ -53,10 +55,14 @@ def _use(one: VectorSet, spec: str) -> str:
 
 
 def use(given: argparse.Namespace) -> int:
+    from flows.plan import campaign_settings
+
     at = chosen(given)
     Catalog.open(at.catalog).close()
     if given.spec != NO_EMBEDDER:
-        _loaded(given.spec).embed_query("lamp")  # a model that does not answer is not chosen
+        _loaded(given.spec, campaign_settings(at).embed).embed_query(
+            "lamp"
+        )  # a model that does not answer is not chosen
     changed = set_embedder(at, given.spec)
     if not given.quiet and not given.json:
         print(f"The campaign {'is set to' if changed else 'uses'} {given.spec}{'' if changed else ' already'}.")
@@ -91,7 +97,7 @@ def test(given: argparse.Namespace) -> int:
     from canonry.embedders.trial import try_out
 
     started = time.perf_counter()
-    embedder = _loaded(given.spec)
+    embedder = _loaded(given.spec, EmbedSettings())
     load_s = time.perf_counter() - started
     trial = try_out(embedder)
     if given.json:
@@ -128,8 +134,14 @@ def _print_trial(embedder: Embedder, trial: Trial, load_s: float) -> None:
         print(f"{language}: not a script of this model; such texts stay findable by words")
 
 
-def _loaded(spec: str) -> Embedder:
-    embedder = load(spec)
+def _loaded(spec: str, settings: EmbedSettings) -> Embedder:
+    """The embedder, asked what it is where a server has it."""
+    facts = None
+    if is_served(spec):
+        from canonry.embedders.served import learn
+
+        facts = learn(spec, settings)
+    embedder = load(spec, settings, facts)
     if embedder is None:
         raise UsageError(f"{spec!r} stands for no embedder: there is nothing to test")
     return embedder

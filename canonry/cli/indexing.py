@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,8 @@ def _print_import(given: argparse.Namespace, report: ImportReport, ignored: str,
             print(
                 f"{plural(chunks, 'chunk')} from {size(report.bytes)} in {seconds:.1f} s; they can be found by words now."
             )
+        for line in report.index.notes:
+            note(given, line)
         print_vectors(report.index)
         if given.verbose:
             print(
@@ -167,12 +170,17 @@ def print_vectors(report: Report) -> None:
     if report.degraded:
         print(f"warning: {printable(report.degraded)}", file=sys.stderr)
     elif report.vectors:
-        alone = (
-            f"; {plural(report.lexical_only_texts, 'text')} in scripts that the model does not know stay findable by words"
-            if report.lexical_only_texts
-            else ""
-        )
-        print(f"{plural(report.vectors, 'vector')} in the index, {report.embedded_texts:,} of them new{alone}.")
+        print(f"{plural(report.vectors, 'vector')} in the index, {report.embedded_texts:,} of them new.")
+        for line in _alone(report.lexical_only_reasons):
+            print(line)
+
+
+def _alone(reasons: Mapping[str, int]) -> list[str]:
+    """What has no vector and gets none, and why."""
+    return [
+        f"{plural(count, 'text')} without a vector, to be found by words alone: {reason}."
+        for reason, count in sorted(reasons.items())
+    ]
 
 
 def _import_json(report: ImportReport, ignored: str) -> dict[str, object]:
@@ -205,14 +213,19 @@ def reindex(given: argparse.Namespace) -> int:
 
 
 def bring_up_to_date(given: argparse.Namespace, at: Layout, *, full: bool = False, in_process: bool) -> int:
-    """Carry out what is stale, if anything is, and say what was done."""
+    """Carry out what is stale, if anything is, and say what was done. The server of a model that has one is asked first."""
+    from flows.endpoint import plan_of
     from flows.plan import make_plan
 
-    if make_plan(at, full=full).is_empty:
+    quick = make_plan(at, full=full)
+    if quick.is_empty and not (quick.chosen and quick.chosen.is_served):
         return _finish_reindex(given, None)
     with writing(at), plain_failures(at):
-        plan = make_plan(at, full=full)
+        plan, notes = plan_of(at, full=full)
+        for line in notes:
+            note(given, line)
         if plan.is_empty:
+            note(given, plan.halted or "")
             return _finish_reindex(given, None)
         if not given.json:
             for reason in plan.reasons:
@@ -277,32 +290,37 @@ def _finish_reindex(given: argparse.Namespace, report: Report | None) -> int:
 
 
 def status(given: argparse.Namespace) -> int:
-    from flows.plan import as_json, make_plan, read_index
+    from flows.plan import as_json, make_plan, read_index, sources_without_vectors
 
     at = chosen(given)
     plan, state = make_plan(at), read_index(at)
+    trouble = plan.chosen.look() if plan.chosen else None
+    alone = json.loads(state.meta.get("lexical_only", "{}"))
     facts: dict[str, Any] = {
         "campaign_id": at.campaign, "sources": len(plan.documents), "chunks": state.rows, "embedder": plan.settings.embedder,
         "generation": state.meta.get("generation") or None, "vectors_by": state.meta.get("vector_fingerprint") or None,
         "chunks_without_vector": state.pending + int(state.meta.get("vectors_missing", 0)) if plan.fingerprint else None,
-        "default_mode": plan.settings.mode, "token_counter": COUNTER,
+        "sources_without_vectors": sources_without_vectors(plan.documents, state) if plan.fingerprint else [],
+        "embedder_trouble": trouble, "lexical_only": alone, "default_mode": plan.settings.mode, "token_counter": COUNTER,
     }  # fmt: skip
     if given.json:
         print_json({**facts, "plan": as_json(plan)})
-        return 0 if plan.is_empty else DEGRADED
+        return 0 if plan.is_empty and not trouble else DEGRADED
     print(
         f"{bold(at.campaign)}: {plural(len(plan.documents), 'source')}, {plural(state.rows, 'chunk')}, default mode {plan.settings.mode}"
     )
-    if plan.fingerprint is None:
+    if plan.chosen is None:
         print("Embedder: none; search is by words.")
     else:
         made_by = state.meta.get("vector_fingerprint") or "not made yet"
         without = plural(facts["chunks_without_vector"], "chunk")
         print(f"Embedder: {plan.settings.embedder} ({plan.fingerprint}); vectors: {made_by}, {without} without one")
+        for line in (*plan.chosen.notices, *_alone(alone), *([f"Trouble: {trouble}"] if trouble else [])):
+            print(printable(line))
     print(f"Chunks: {plan.settings.chunk.target_tokens} tokens aimed at, as counted by {COUNTER}.")
     if plan.is_empty:
-        print("Up to date.")
-        return 0
+        print("Up to date, but for the trouble above." if trouble else "Up to date.")
+        return DEGRADED if trouble else 0
     print("Stale; `canonry reindex` would do this:")
     for reason in plan.reasons:
         print(f"  {reason}")

@@ -1,7 +1,8 @@
-"""Embedders: a text becomes a vector of unit length, on this machine, offline.
+"""Embedders: a text becomes a vector of unit length, on this machine or by a server that the user named.
 
 `load("minilm")` gives the default, `load("static")` a quick table, `load("e5")` a model of a hundred languages,
-`load("none")` nothing. Importing this package, and `fingerprint_of`, load no model and none of the libraries that run one.
+`load("none")` nothing; `ollama:MODEL` and `openai:MODEL` are models behind an address (`canonry.embedders.address`).
+Importing this package, and `fingerprint_of`, load no model and none of the libraries that run one, and open no connection.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from canonry.config import EmbedSettings
+from canonry.embedders.address import is_served
 from canonry.embedders.models import MODELS
+from canonry.embedders.recipe import Facts, recipe_of
 from canonry.embedders.scripts import knows_scripts, scripts_of
 from canonry.errors import EmbedderError, UsageError
 
@@ -17,9 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NO_EMBEDDER", "Embedder", "fingerprint_of", "knows", "load", "register", "scripts_of"]
+__all__ = ["NO_EMBEDDER", "Embedder", "dimensions_of", "fingerprint_of", "knows", "load", "register", "scripts_of"]
 
 NO_EMBEDDER = "none"
+_DEFAULTS = EmbedSettings()
 
 
 class Embedder(Protocol):
@@ -68,23 +73,46 @@ def register(embedder: Embedder) -> None:
     _registered[embedder.spec] = embedder
 
 
-def fingerprint_of(spec: str) -> str | None:
-    """The fingerprint that the loaded embedder will have, or None for "none"."""
+def fingerprint_of(spec: str, settings: EmbedSettings = _DEFAULTS, facts: Facts | None = None) -> str | None:
+    """The fingerprint that the loaded embedder will have, or None for "none".
+
+    `settings` and `facts` (what was learned when it was last reached) are for a model behind an address; without facts
+    the fingerprint is one that no vector has.
+    """
     if spec == NO_EMBEDDER:
         return None
     if spec in _registered:
         return _registered[spec].fingerprint
+    if is_served(spec):
+        return recipe_of(spec, settings, facts).fingerprint
     if spec not in MODELS:
-        raise UsageError(f"unknown embedder {spec!r}: choose one of {', '.join([*MODELS, NO_EMBEDDER])}")
+        raise UsageError(
+            f"unknown embedder {spec!r}: choose one of {', '.join([*MODELS, NO_EMBEDDER])}, ollama:MODEL, openai:MODEL@URL"
+        )
     return MODELS[spec].fingerprint
 
 
-def load(spec: str) -> Embedder | None:
-    """The embedder behind `spec`, ready to use, or None for "none"."""
-    if fingerprint_of(spec) is None:
+def dimensions_of(spec: str) -> int | None:
+    """Dimensions of a model that runs here; None for one behind an address and for "none"."""
+    if spec in _registered:
+        return _registered[spec].dimensions
+    return MODELS[spec].dimensions if spec in MODELS else None
+
+
+def load(spec: str, settings: EmbedSettings = _DEFAULTS, facts: Facts | None = None) -> Embedder | None:
+    """The embedder behind `spec`, ready to use, or None for "none". One behind an address needs its facts."""
+    if fingerprint_of(spec, settings, facts) is None:
         return None
     if spec in _registered:
         return _registered[spec]
+    if is_served(spec):
+        if facts is None:
+            raise EmbedderError(
+                f"the embedder {spec} was not reached yet with these settings; `canonry reindex` asks it"
+            )
+        from canonry.embedders.served import Served
+
+        return Served(spec, settings, facts)
     try:
         return _construct(spec)
     except ImportError as error:

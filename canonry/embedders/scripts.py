@@ -40,6 +40,7 @@ _RANGES = sorted(
     for first, last in (tuple(int(end, 16) for end in span.split("-")) for span in ranges.split())
 )
 _FIRSTS = [first for first, _, _ in _RANGES]
+EVERY_SCRIPT = frozenset({*(script for _, _, script in _RANGES), "other"})
 _LEAST_KNOWN = 0.5
 
 

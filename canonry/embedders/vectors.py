@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def to_unit_length(vectors: NDArray[np.float32], spec: str) -> NDArray[np.float32]:
+def to_unit_length(vectors: NDArray[np.floating[Any]], spec: str) -> NDArray[np.float32]:
     """Each row (n, d) scaled to length 1; a row that is not finite, or all zero, is refused."""
     lengths = np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
     if not np.isfinite(lengths).all() or not lengths.all():

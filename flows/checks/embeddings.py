@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from canonry import schemas
 from flows.checks.findings import BROKEN, FIX, Examination, Finding
+from stages.embed import without_vector
 
 UNIT_WITHIN = 1e-3  # how far a length may be from 1
 _ROWS_AT_ONCE = 4_096
@@ -34,10 +35,10 @@ def check(look: Examination) -> Iterator[Finding]:
 
 def _wrong(look: Examination, part: Path) -> str:
     origin = schemas.made_from(part, schemas.EMBEDDING_CONTRACT)
-    fingerprint, wordless = origin["embedder"], origin.get("wordless", [])
-    if fingerprint != part.parent.name or not isinstance(wordless, list):
+    fingerprint, without = origin["embedder"], without_vector(origin)
+    if fingerprint != part.parent.name:
         return f"was made by {fingerprint}, but lies among the vectors of {part.parent.name}"
-    look.wordless.setdefault(fingerprint, set()).update(map(str, wordless))
+    look.wordless.setdefault(fingerprint, set()).update(without)
     with pq.ParquetFile(part) as file:
         dimensions = file.schema_arrow.field("vector").type.list_size
         if not file.schema_arrow.remove_metadata().equals(schemas.embedding_schema(dimensions)):

@@ -37,6 +37,19 @@ def test_a_size_that_is_set_stays_beside_a_new_target() -> None:
     assert (sizes.target_tokens, sizes.max_tokens, sizes.overlap_tokens) == (300, 900, 0)
 
 
+def test_what_is_not_set_of_a_served_model_follows_the_model() -> None:
+    assert Settings.parse({}).as_text()["embed.query_prefix"] == "auto"
+    stored = {
+        "embed.query_prefix": "",
+        "embed.document_prefix": "auto",
+        "embed.max_tokens": "auto",
+        "embed.allow_remote": "True",
+    }
+    embed = Settings.parse(stored).embed
+    assert (embed.query_prefix, embed.document_prefix, embed.max_tokens, embed.allow_remote) == ("", None, None, True)
+    assert Settings.parse(Settings.parse(stored).as_text()).embed == embed
+
+
 @pytest.mark.parametrize(
     "stored",
     [
@@ -46,6 +59,9 @@ def test_a_size_that_is_set_stays_beside_a_new_target() -> None:
         {"max_file_bytes": "0"}, {"max_file_bytes": "-1"}, {"max_file_bytes": str((1 << 30) + 1)}, {"max_file_bytes": "1MB"},
         {"fusion.method": "magic"}, {"fusion.k": "0"}, {"fusion.k": "x"}, {"fusion.alpha": "1.1"}, {"fusion.weight": "-1"},
         {"fusion.weight": "nan"}, {"mode": "telepathy"}, {"mode": ""}, {"colour": "blue"}, {"chunk.colour": "blue"}, {"chunk": "5"},
+        {"embed.batch": "0"}, {"embed.batch": "auto"}, {"embed.timeout": "0"}, {"embed.retries": "-1"}, {"embed.max_tokens": "31"},
+        {"embed.dimensions": "7"}, {"embed.dimensions": "many"}, {"embed.encoding": "xml"}, {"embed.allow_remote": "maybe"},
+        {"embed.colour": "blue"},
     ],
     ids=str,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from canonry import schemas
-from canonry.errors import EmbedderError
+from canonry.errors import EmbedderError, TextTooLong
 from stages.embed import (
     MOST_PARTS,
+    TOO_LONG,
+    UNREADABLE,
     Text,
     check_part,
     embed_texts,
@@ -19,6 +23,7 @@ from stages.embed import (
     merge_parts,
     read_embeddings,
     split_known,
+    without_vector,
 )
 from tests.fakes import WordBag
 
@@ -108,7 +113,7 @@ def test_a_text_without_a_word_is_remembered_and_has_no_vector(tmp_path: Path) -
     bag = WordBag()
     embed_texts([Text("wordless", "", ""), *texts("barley")], tmp_path, bag)
     held = read_embeddings(tmp_path, bag.fingerprint, 64)
-    assert (held.hashes, held.wordless) == (["hash of barley"], {"wordless"})
+    assert (held.hashes, set(held.without)) == (["hash of barley"], {"wordless"})
     assert "wordless" in known_hashes(tmp_path, bag.fingerprint)
 
 
@@ -130,7 +135,7 @@ def test_many_small_parts_become_one_that_holds_the_same(tmp_path: Path) -> None
     after = read_embeddings(tmp_path, bag.fingerprint, 64)
     assert len(list(tmp_path.glob("*.parquet"))) == 1
     assert sorted(after.hashes) == sorted(before.hashes)
-    assert after.wordless == {"wordless"}
+    assert set(after.without) == {"wordless"}
     vectors = dict(zip(before.hashes, before.vectors, strict=True))
     assert all(
         np.array_equal(vectors[text_hash], vector)
@@ -152,6 +157,40 @@ def test_texts_in_a_script_that_the_model_does_not_know_are_left_to_words() -> N
         Text("digits", "", "3.5"),
     )
     assert split_known([latin, chinese, mixed], frozenset({"Latin"})) == ([latin, mixed], ["chinese"])
+
+
+class Strict(WordBag):
+    """Refuses texts of more than six words, of which it cuts none below three."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        places = [at for at, text in enumerate(texts) if len(text.split()) > 6 or "never" in text]
+        if places:
+            raise TextTooLong("too long", places, self.smaller)
+        return super().embed_documents(texts)
+
+    def smaller(self, body: str, prefix: str, times: int) -> list[str]:
+        words, step = body.split(), 16 >> times
+        return [" ".join(words[at : at + step]) for at in range(0, len(words), step)] if step >= 3 else []
+
+
+def test_what_is_too_long_is_cut_smaller_until_it_fits(tmp_path: Path) -> None:
+    bag = Strict()
+    embed_texts(texts("barley at dusk", " ".join(f"w{n}" for n in range(16)), prefix=""), tmp_path, bag)
+    assert [len(text.split()) for text in bag.embedded] == [3, 4, 4, 4, 4]
+    assert read_embeddings(tmp_path, bag.fingerprint, 64).without == {}
+
+
+def test_what_never_fits_is_named_with_the_reason_and_not_asked_for_again(tmp_path: Path) -> None:
+    bag = Strict()
+    embed_texts(texts("never " * 9, "barley", prefix=""), tmp_path, bag)
+    (refused,) = (text.text_hash for text in texts("never " * 9))
+    assert read_embeddings(tmp_path, bag.fingerprint, 64).without == {refused: TOO_LONG}
+    assert refused in known_hashes(tmp_path, bag.fingerprint)
+
+
+def test_a_footer_as_they_once_were_is_still_read() -> None:
+    assert without_vector({"wordless": ["a"]}) == {"a": UNREADABLE}
+    assert without_vector({"without": {"b": TOO_LONG}, "wordless": []}) == {"b": TOO_LONG}
 
 
 def part_of(

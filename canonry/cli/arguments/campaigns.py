@@ -47,9 +47,12 @@ def _add_campaign(commands: Any) -> None:
     show.add_argument("id")
     settings = command(
         group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
-        "Show or change settings. Keys: embedder (minilm, static, e5, none), mode (of a query that names none),\n"
-        "max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens),\n"
-        "fusion.method (rrf, convex), fusion.k, fusion.weight, fusion.alpha, fusion.entity.", campaign=False,
+        "Show or change settings. Keys: embedder (minilm, static, e5, none, ollama:MODEL, openai:MODEL@URL), mode (of a\n"
+        "query that names none), max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens),\n"
+        "fusion.method (rrf, convex), fusion.k, fusion.weight, fusion.alpha, fusion.entity. For a model behind an address:\n"
+        "embed.query_prefix, embed.document_prefix, embed.max_tokens, embed.dimensions (auto: as is known of the model),\n"
+        "embed.batch (texts a request), embed.timeout (seconds), embed.retries, embed.encoding (float, base64),\n"
+        "embed.allow_remote (true lets texts be sent beyond this machine and private networks).", campaign=False,
     )  # fmt: skip
     settings.add_argument("id")
     settings.add_argument(

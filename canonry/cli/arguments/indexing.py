@@ -73,7 +73,9 @@ def _add_reindex(commands: Any) -> None:
         help="how tasks run side by side (default: process)",
     )
     parser.add_argument(
-        "--embedder", metavar="SPEC", help="set the campaign's embedder first: minilm, static, e5 or none"
+        "--embedder",
+        metavar="SPEC",
+        help="set the campaign's embedder first: minilm, static, e5, none, ollama:MODEL or openai:MODEL@URL",
     )
     parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
 
@@ -92,7 +94,7 @@ def _add_embed(commands: Any) -> None:
         "Set the campaign's embedder and make its vectors beside those that are there. Until they are complete, questions\n"
         "are asked of the old ones. It may be stopped at any time: the next run goes on with what is missing.",
     )  # fmt: skip
-    use.add_argument("spec", metavar="SPEC", help="minilm, static, e5 or none")
+    use.add_argument("spec", metavar="SPEC", help="minilm, static, e5, none, ollama:MODEL or openai:MODEL@URL")
     use.add_argument("--later", action="store_true", help="leave the vectors to the next import or reindex")
     purge = command(
         group, "purge", lazily("embedding", "purge"), "remove the vectors of an embedder that is not in use",

@@ -141,3 +141,9 @@ def test_a_deletion_that_was_stopped_is_finished_by_the_next_delete_or_create(ve
         if again == "delete":
             assert run_cli("campaign", "delete", "vell", "--yes", "--data", vell)[0] == 1
             assert run_cli("campaign", "create", "vell", "--data", vell)[0] == 0
+
+
+def test_a_prefix_keeps_the_blank_at_its_end(vell: Path, run_cli: Cli) -> None:
+    set_ = ("--set", "embed.query_prefix=ask: ", "--set", "mode = hybrid ")
+    out = run_cli("campaign", "settings", "vell", "--data", vell, "--json", *set_)[1]
+    assert (json.loads(out)["embed.query_prefix"], json.loads(out)["mode"]) == ("ask: ", "hybrid")
