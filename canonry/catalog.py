@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from canonry import database, upgrade
+from canonry import database, passing_files, upgrade
 from canonry.errors import NoSpace, NotFound, UsageError
 from canonry.layout import Layout
 from canonry.migrations import APPLICATION_ID as APPLICATION_ID
@@ -367,8 +367,13 @@ class Catalog:
                     "SELECT content_hash FROM knowledge_source_version WHERE source_id = ?", (source_id,)
                 )
             }
+            proposed = db.execute(
+                "SELECT json_extract(proposed, '$.text.content_hash') FROM proposal WHERE source_id = ? AND kind = 'text'",
+                (source_id,),
+            ).fetchall()
             db.execute("DELETE FROM knowledge_source WHERE source_id = ?", (source_id,))
             kept = {row[0] for row in db.execute("SELECT content_hash FROM knowledge_source_version")}
+            passing_files.announce(db, {*(hashes - kept), *(row[0] for row in proposed)})
             self._advance(db)
         database.empty_log(self.connection)  # what was deleted stands in the file until then
         return sorted(hashes - kept)

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
-from canonry import database
+from canonry import database, passing_files
 from canonry.catalog import now
 from canonry.errors import CanonryError, NotFound
 from canonry.records import Source, SourceFacts
@@ -155,6 +155,8 @@ def decide(db: sqlite3.Connection, proposal_id: int, state: str, note: str) -> N
         "UPDATE proposal SET state = ?, decided_at = ?, note = ? WHERE proposal_id = ?",
         (state, now(), note, proposal_id),
     )
+    text = find(db, proposal_id).change.text
+    passing_files.announce(db, [text.content_hash] if text else [])
 
 
 def held_hashes(db: sqlite3.Connection) -> set[str]:

@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
-from canonry import database, proposals
+from canonry import database, passing_files, proposals
 from canonry.catalog import Catalog, load_heading_rules
 from canonry.config import Settings
 from canonry.errors import CanonryError, DamagedData, RejectedFile
@@ -115,3 +115,5 @@ def _forget_text(at: Layout, catalog: Catalog, proposal: Proposal) -> None:
     text = proposal.change.text
     if text and text.content_hash not in proposals.held_hashes(catalog.connection):
         at.proposed_file(text.content_hash, EXTENSIONS[text.kind]).unlink(missing_ok=True)
+    if text:
+        passing_files.settle(catalog.connection, [text.content_hash])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from canonry import schemas
+from canonry import passing_files, schemas
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.errors import CanonryError
@@ -84,8 +84,12 @@ def purge(at: Layout) -> None:
     _purge_vectors(at)
     if at.lexical.exists():
         index_lexical.compact(at.lexical)
-    for path in unknown:  # last: as long as one is there, the next run knows that a purge was stopped
+    for path in unknown:
         path.unlink(missing_ok=True)
+    with closing(
+        Catalog.open(at.catalog, write=True)
+    ) as catalog:  # last: until then the next run knows of a stopped purge
+        passing_files.settle(catalog.connection)
 
 
 def _relay_generation(at: Layout) -> None:

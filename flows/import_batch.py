@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from canonry import passing_files
 from canonry.catalog import Also, Catalog, nothing_else
 from canonry.config import Settings
 from canonry.errors import DamagedData
@@ -55,6 +56,8 @@ class BatchWriter:
 
     def write(self, drafts: Sequence[tuple[Draft, bytes]], also: Also = nothing_else) -> Written:
         """Store, cut and publish drafts with their texts; all that are not refused become live in one commit with `also`."""
+        hashes = [draft.document.content_hash for draft, _ in drafts]
+        passing_files.announce_now(self._catalog.connection, hashes)
         try:
             self._store(drafts)
             return self._commit([draft for draft, _ in drafts], also)
@@ -63,6 +66,7 @@ class BatchWriter:
             raise
         finally:
             self._forget_unused([draft.document for draft, _ in drafts])
+            passing_files.settle(self._catalog.connection, hashes)
 
     def mend(self, valid: Validated, content_hash: str) -> None:
         """Store an unchanged file's text, of that hash, again where what was stored of it is missing or changed."""

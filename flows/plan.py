@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from canonry import database
+from canonry import database, passing_files
 from canonry.catalog import Catalog, VersionRow, load_heading_rules
 from canonry.config import Settings
 from canonry.embedders.chosen import Chosen
@@ -193,11 +193,17 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
 
 
 def unknown_files(at: Layout, catalog: Catalog) -> list[Path]:
-    """Stored files that no version and no pending proposal holds: of refused drafts, of a run that was stopped."""
+    """Stored files that a stopped run left: announced, and held by no version and no pending proposal."""
+    passing = passing_files.announced(catalog.connection)
+    if not passing:
+        return []
     unknown: list[Path] = []
     for folder, known in ((at.files, catalog.content_hashes()), (at.proposed, held_hashes(catalog.connection))):
         if folder.exists():
-            unknown += [folder / name for name in os.listdir(folder) if name.partition(".")[0] not in known]  # noqa: PTH208 - thousands
+            for name in os.listdir(folder):  # noqa: PTH208 - thousands
+                stem = name.partition(".")[0]
+                if stem in passing and stem not in known:
+                    unknown.append(folder / name)
     return unknown
 
 

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from canonry import proposals
+from canonry import passing_files, proposals
 from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
 from canonry.config import ChunkSettings
 from canonry.errors import RejectedFile
@@ -51,9 +51,12 @@ class Proposer:
 
     def _keep(self, source: Source, change: Change, text: ProposedText, data: bytes) -> Proposal:
         """The bytes first, then the row."""
+        passing_files.announce_now(self._catalog.connection, [text.content_hash])
         with whole_file(self._at.proposed_file(text.content_hash, EXTENSIONS[text.kind])) as path:
             path.write_bytes(data)
-        return proposals.add(self._catalog.connection, source, change, self._origin)
+        made = proposals.add(self._catalog.connection, source, change, self._origin)
+        passing_files.settle(self._catalog.connection, [text.content_hash])
+        return made
 
     def _newly_hidden(self, source: Source, marks: Mapping[str, Sequence[Marks]]) -> list[HeadingRule]:
         """Rules for the headings that a new text marks more strictly than the live one, so that they hold for that one."""

@@ -74,8 +74,8 @@ def _orphans(look: Examination, known: set[str]) -> Iterator[Finding]:
     for path in sorted(look.at.files.glob("*")) if look.at.files.exists() else ():
         if path.name.partition(".")[0] not in known and not path.name.startswith(TEMPORARY_PREFIX):
             yield Finding(
-                "file-orphan", "no version holds this file", look.named(path), f"{FIX_REMOVES}, and so does `canonry reindex`",
-                fixable=True,
+                "file-orphan", "no version holds this file", look.named(path),
+                "keep it if the catalog is an older copy or another campaign's; else delete it by hand",
             )  # fmt: skip
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from canonry import schemas
-from canonry.catalog import now
+from canonry import passing_files, schemas
+from canonry.catalog import Catalog, now
 from canonry.embedders import register
 from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
+from flows.pipeline import InProcess, run_plan
+from flows.plan import make_plan
 from flows.removal import delete_source
 from tests.conftest import Workshop, set_lock
 from tests.fakes import WordBag
@@ -161,3 +167,41 @@ def test_a_text_that_waits_goes_with_its_source(workshop: Workshop) -> None:
     remove(at, source_id)
     assert b"quvarnheim" not in bytes_everywhere(at.root).lower()
     assert list(at.proposed.iterdir()) == []
+
+
+@pytest.mark.parametrize("which", ["older", "foreign"])
+def test_a_catalog_that_does_not_know_the_files_takes_none_of_them_away(workshop: Workshop, which: str) -> None:
+    """An older copy of the catalog was put back, or another campaign's: the texts must outlive that."""
+    at = workshop.create()
+    workshop.bring(at, workshop.write("a.md", "A lamp.\n"))
+    other = at if which == "older" else workshop.create("other")
+    copy = workshop.root / "copy.sqlite"
+    with closing(Catalog.open(other.catalog)) as catalog, closing(sqlite3.connect(copy)) as to:
+        catalog.connection.backup(to)
+    workshop.bring(at, workshop.write("b.md", "A bell.\n"), workshop.write("c.md", "A coin.\n"))
+    kept = sorted(path.name for path in at.files.iterdir())
+    for leftover in at.raw.glob("catalog.sqlite*"):
+        leftover.unlink()
+    shutil.copy(copy, at.catalog)
+    with writing(at):
+        run_plan(at, make_plan(at, full=True), InProcess())
+    assert sorted(path.name for path in at.files.iterdir()) == kept
+    with writing(at):
+        for source in Catalog.open(at.catalog).sources():
+            delete_source(at, source.source_id)
+    gone = 0 if which == "foreign" else 1
+    assert len(list(at.files.iterdir())) == len(kept) - gone
+
+
+def test_what_a_stopped_import_stored_is_removed_by_the_next_run(workshop: Workshop) -> None:
+    at = workshop.create()
+    workshop.bring(at, workshop.write("a.md", "A lamp.\n"))
+    stray = at.file(hashlib.sha256(b"stray").hexdigest(), "md")
+    stray.write_bytes(b"stray")
+    with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
+        passing_files.announce_now(catalog.connection, [stray.stem])
+    assert make_plan(at).litter
+    with writing(at):
+        run_plan(at, make_plan(at), InProcess())
+    assert not stray.exists()
+    assert make_plan(at).is_empty

@@ -447,8 +447,8 @@ def test_files_that_nobody_names_are_named_and_removed(at: Layout) -> None:
     for path in (store(at), scan(at)):
         path.with_name(path.name.replace(path.stem.rpartition("-")[2], "0123456789ab")).write_bytes(path.read_bytes())
     assert sorted(codes(at)) == ["file-orphan", "generation-orphan", "generation-orphan"]
-    assert mend(at) == []
-    assert not (at.files / f"{'0' * 64}.md").exists()
+    assert mend(at) == ["file-orphan"]  # a text may be all that is left of a lost catalog
+    assert (at.files / f"{'0' * 64}.md").exists()
     assert store(at).exists()
 
 
