@@ -256,7 +256,7 @@ class Campaign:
 
     def _rank(self, snapshot: _Snapshot, request: Request) -> _Found:
         """Everything that is relevant enough and in sight, in order, and what was lacking in the search."""
-        by_default, notice = default_mode(snapshot.settings, snapshot.gate)
+        by_default, notice = default_mode(self.at, snapshot.settings, snapshot.gate)
         found = _Found(request.mode or by_default)
         words = parse_query(request.query)
         ranges = self._eligible(snapshot.db, request.scope)

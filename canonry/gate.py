@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from canonry import text
 from canonry.catalog import Catalog
 from canonry.config import MODE_DEFAULT, Settings
-from canonry.embedders import fingerprint_of
 from canonry.errors import CanonryError
+from canonry.layout import Layout
 
 META_KEY = "gate"
 LEFT_OUT = ("mode", "max_file_bytes")  # settings that no ranking depends on
@@ -29,28 +29,30 @@ class Gate:
     earned_by: dict[str, str]
     evidence: dict[str, str]
 
-    def voided_by(self, settings: Settings) -> list[str]:
+    def voided_by(self, at: Layout, settings: Settings) -> list[str]:
         """What has changed since; empty while it holds."""
-        current = earned_by(settings)
+        current = earned_by(at, settings)
         return [name for name in sorted({*current, *self.earned_by}) if current.get(name) != self.earned_by.get(name)]
 
 
-def earned_by(settings: Settings) -> dict[str, str]:
+def earned_by(at: Layout, settings: Settings) -> dict[str, str]:
     """What a ranking depends on besides the sources, each under its name."""
     values = {key: value for key, value in settings.as_text().items() if key not in LEFT_OUT}
     fusion = [f"{key}={value}" for key, value in values.items() if key.startswith("fusion.")]
     chunker = [f"{key}={value}" for key, value in values.items() if key.startswith("chunk.")]
     return {
-        "embedder": f"{settings.embedder} {_fingerprint(settings)}",
+        "embedder": f"{settings.embedder} {_fingerprint(at, settings)}",
         "chunker": " ".join(sorted(chunker)),
         "fusion": " ".join(sorted(fusion)),
         "text": text.VERSION,
     }
 
 
-def _fingerprint(settings: Settings) -> str:
+def _fingerprint(at: Layout, settings: Settings) -> str:
+    from canonry.embedders.chosen import Chosen
+
     try:
-        return fingerprint_of(settings.embedder, settings.embed) or ""
+        return Chosen.of(at, settings).fingerprint or ""
     except CanonryError:
         return "unknown"
 
@@ -77,11 +79,11 @@ def forget_gate(catalog: Catalog) -> None:
     catalog.set_meta(META_KEY, "")
 
 
-def default_mode(settings: Settings, gate: Gate | None) -> tuple[str, str]:
+def default_mode(at: Layout, settings: Settings, gate: Gate | None) -> tuple[str, str]:
     """(the mode of a question that names none, a notice or nothing)."""
     if gate is None or settings.mode != "hybrid":
         return settings.mode, ""
-    changed = gate.voided_by(settings)
+    changed = gate.voided_by(at, settings)
     if not changed:
         return settings.mode, ""
     return MODE_DEFAULT, (

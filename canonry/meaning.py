@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from canonry import lexical, ranking
 from canonry.config import Settings
-from canonry.embedders import knows
-from canonry.embedders.chosen import Chosen
 from canonry.errors import CanonryError, EmbedderError
 from canonry.lexical import Ranges
 from canonry.ranking import Leg
 
 if TYPE_CHECKING:
     from canonry.embedders import Embedder
+    from canonry.embedders.chosen import Chosen
     from canonry.layout import Layout
     from canonry.semantic import Scan
 
@@ -48,7 +47,7 @@ class Meaning:
         ).fetchone()[0] + int(lexical.meta(db, "vectors_missing") or 0)
         if pending:
             degraded.append("not every passage has its vector yet; `canonry reindex` makes them")  # a number could tell
-        if scan.spec != settings.embedder and scan.fingerprint != Chosen.of(self._at, settings).fingerprint:
+        if scan.spec != settings.embedder and scan.fingerprint != self._chosen(settings).fingerprint:
             degraded.append(
                 f"searched with the vectors of {scan.spec}; `canonry reindex` makes those of {settings.embedder}"
             )
@@ -77,9 +76,9 @@ class Meaning:
         scan = self._scan
         if scan.build != lexical.meta(db, "build"):
             raise EmbedderError("the vectors belong to another build of the index; `canonry reindex` makes them anew")
-        chosen = Chosen.of(self._at, settings)  # the same model may be asked at another address by now
+        chosen = self._chosen(settings)  # the same model may be asked at another address by now
         if chosen.fingerprint != scan.fingerprint:
-            chosen = Chosen.of(self._at, settings, scan.spec)
+            chosen = self._chosen(settings, scan.spec)
         embedder = self._embedder(chosen)
         if embedder.fingerprint != scan.fingerprint:
             sizes = f" ({scan.vectors.shape[1]} -> {embedder.dimensions})"
@@ -87,9 +86,16 @@ class Meaning:
                 f"re-embedding needed{sizes if embedder.dimensions != scan.vectors.shape[1] else ''}: the vectors were made "
                 f"by {scan.fingerprint}, not by {embedder.fingerprint}; `canonry reindex` makes new ones"
             )
+        from canonry.embedders import knows
+
         if not knows(embedder.scripts, query):
             raise EmbedderError(f"the embedder {scan.spec} does not know the script of this question")
         return scan, embedder
+
+    def _chosen(self, settings: Settings, spec: str | None = None) -> Chosen:
+        from canonry.embedders.chosen import Chosen
+
+        return Chosen.of(self._at, settings, spec)
 
     def _embedder(self, chosen: Chosen) -> Embedder:
         if chosen not in self.embedders:

@@ -58,7 +58,7 @@ def show(given: argparse.Namespace) -> None:
     summary["created_at"] = catalog.meta("created_at")
     gate = read_gate(catalog.connection)
     if gate is not None:
-        voided = gate.voided_by(Settings.parse(catalog.settings()))
+        voided = gate.voided_by(at, Settings.parse(catalog.settings()))
         summary["gate"] = {
             "passed_at": gate.passed_at,
             "holds": not voided,

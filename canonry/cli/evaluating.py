@@ -90,7 +90,7 @@ def _earn(at: Layout, outcome: Outcome, report: Path | None) -> None:
         **{one.name: one.found for one in outcome.checks}, "nDCG@10": f"{figures.means['nDCG@10']:.3f}",
     }  # fmt: skip
     with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
-        pass_gate(catalog, Gate(found.created_at, earned_by(Settings.parse(catalog.settings())), evidence))
+        pass_gate(catalog, Gate(found.created_at, earned_by(at, Settings.parse(catalog.settings())), evidence))
 
 
 def _told(one: object) -> dict[str, object]:

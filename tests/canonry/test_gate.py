@@ -21,7 +21,7 @@ def at(workshop: Workshop) -> Layout:
 
 def earn(at: Layout) -> None:
     catalog = Catalog.open(at.catalog, write=True)
-    pass_gate(catalog, Gate("2026-01-01", earned_by(Settings.parse(catalog.settings())), {"set": "demo"}))
+    pass_gate(catalog, Gate("2026-01-01", earned_by(at, Settings.parse(catalog.settings())), {"set": "demo"}))
     catalog.close()
 
 
@@ -64,14 +64,14 @@ def test_a_new_version_of_the_model_voids_it(at: Layout) -> None:
     catalog = Catalog.open(at.catalog)
     gate = read_gate(catalog.connection)
     assert gate is not None
-    assert gate.voided_by(Settings.parse(catalog.settings())) == ["embedder"]
+    assert gate.voided_by(at, Settings.parse(catalog.settings())) == ["embedder"]
 
 
 def test_what_no_ranking_depends_on_voids_nothing(at: Layout) -> None:
     earn(at)
     catalog = Catalog.open(at.catalog, write=True)
     catalog.set_settings({"max_file_bytes": "1000"})
-    assert default_mode(Settings.parse(catalog.settings()), read_gate(catalog.connection)) == ("hybrid", "")
+    assert default_mode(at, Settings.parse(catalog.settings()), read_gate(catalog.connection)) == ("hybrid", "")
 
 
 def test_a_mode_that_the_user_chose_needs_no_gate(workshop: Workshop, at: Layout) -> None:
