@@ -209,6 +209,11 @@ class Campaign:
         found = standing.corrections(snapshot.db, self._eligible(snapshot.db, scope), keys)
         return {key: [assemble.passage(row, 0.0, 0) for row in rows] for key, rows in found.items()}
 
+    def count(self, scope: Scope) -> int:
+        """How many passages the scope may see."""
+        asked = self._at(scope)
+        return asked._at_one_moment(lambda snapshot: len(asked._eligible(snapshot.db, scope)))
+
     def survey(self, scope: Scope, work: Callable[[Iterator[Passage]], _Result]) -> _Result:
         """What `work` makes of every passage that the scope may see, by row; all of one moment."""
         asked = self._at(scope)

@@ -72,6 +72,7 @@ def contradict(one: Claim, other: Claim) -> bool:
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _DECORATION = re.compile(r"^\s*(?:[-*+>|#]+\s+|\d+[.)]\s+|\|\s*)*|[*_`]{1,3}|\s*\|\s*$")
+_DECORATED = re.compile(r"[-*+>|#_`]|\d[.)]")
 _LINK = re.compile(r"\[\[(?:[^\]|]{0,200}\|)?([^\]]{0,200})\]\]|\[([^\]]{0,200})\]\([^)]{0,500}\)")
 _SENTENCE = re.compile(r"(?<=[.!?。！？；;])\s+|(?<=[。！？；])")
 _UNSURE = re.compile(
@@ -119,12 +120,14 @@ def _is_item(line: str) -> bool:
 def _plain(line: str) -> str:
     if len(line) > _LONGEST_LINE:
         return ""
-    return _DECORATION.sub("", _LINK.sub(lambda match: match[1] or match[2] or "", line)).strip()
+    if "[" in line:
+        line = _LINK.sub(lambda match: match[1] or match[2] or "", line)
+    return _DECORATION.sub("", line).strip() if _DECORATED.search(line) else line.strip()
 
 
 def _sentences(line: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(line):
-        if sentence and len(sentence) <= LONGEST_STATEMENT and not _UNSURE.search(sentence):
+        if sentence and len(sentence) <= LONGEST_STATEMENT:
             yield sentence.strip()
 
 
@@ -179,7 +182,7 @@ _TRAILING = re.compile(r"\s+(?:now|again|forever|today|at last|by\s+.+|since\s+.
 
 def _read(sentence: str) -> Iterable[Claim]:
     found = _chinese(sentence) or _english(sentence) or _change(sentence) or _has(sentence)
-    return [found] if found else []
+    return [found] if found and not _UNSURE.search(sentence) else []
 
 
 def _english(sentence: str) -> Claim | None:

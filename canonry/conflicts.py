@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -25,6 +25,7 @@ from canonry.layout import Layout
 from canonry.retrieval import Passage
 from canonry.text import index_terms
 
+Progress = Callable[[str, int, int], None]  # step, passages read so far, of how many
 NO_CONFLICT, PREFERRED, CORRECTED = "no conflict", "prefer", "correction"
 _MOST_VALUES = 4  # with more different values, the name is one that many things share
 
@@ -119,10 +120,22 @@ class Conflict:
         }  # fmt: skip
 
 
-def find_conflicts(campaign: Campaign, scope: Scope) -> list[Conflict]:
+def find_conflicts(
+    campaign: Campaign, scope: Scope, progress: Progress = lambda step, done, total: None
+) -> list[Conflict]:
     """Every conflict between sources that the scope may see, the open ones first, then by where they stand."""
     canon = replace(scope, classes=("canon",))
-    found = campaign.survey(canon, lambda passages: list(_compare(_claims_of(passages))))
+    total = campaign.count(canon)
+
+    def counted(passages: Iterator[Passage]) -> Iterator[Passage]:
+        for done, passage in enumerate(passages, 1):
+            yield passage
+            progress("compare canon", done, total)
+
+    def work(passages: Iterator[Passage]) -> list[Conflict]:
+        return list(_compare(_claims_of(counted(passages))))
+
+    found = campaign.survey(canon, work)
     found = _decided(campaign.at, found)
     return sorted(
         found,

@@ -62,6 +62,10 @@ class Ranges:
         at = bisect_right(self.pairs, (row, 1 << 62)) - 1
         return at >= 0 and self.pairs[at][0] <= row <= self.pairs[at][1]
 
+    def __len__(self) -> int:
+        """How many rows they span."""
+        return sum(last - first + 1 for first, last in self.pairs)
+
     def __bool__(self) -> bool:
         return bool(self.pairs)
 

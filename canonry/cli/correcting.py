@@ -101,8 +101,12 @@ def conflicts(given: argparse.Namespace) -> int:
 
 
 def _list(given: argparse.Namespace, at: Layout, scope: Scope) -> int:
+    bar = Bar(given)
     with Campaign(at) as campaign:
-        every = finding.find_conflicts(campaign, scope)
+        try:
+            every = finding.find_conflicts(campaign, scope, bar)
+        finally:
+            bar.close()
     shown = every if given.all else [one for one in every if one.is_open]
     is_open = any(one.is_open for one in every)
     if given.json:
