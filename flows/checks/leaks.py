@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from canonry.text import index_terms
+from eval.quotes import Quotes
 from flows.checks.findings import Examination, Finding
 from flows.checks.passages import Passage, opened, passages, public_ranges, secret_ranges
 from stages.chunking.sentences import sentence_cuts
@@ -26,7 +27,6 @@ class _Sentence:
     source_id: str
     line: int
     terms: str  # separated by spaces
-    count: int  # of terms
     text: str
 
 
@@ -71,25 +71,15 @@ def _sentences(secret: Iterable[Passage]) -> Iterator[_Sentence]:
         ordered = sorted(cuts)
         for start, end in pairwise(ordered):
             terms = index_terms(text[start:end])
-            count = len(terms.split())
-            if count >= QUOTED_TERMS:
+            if len(terms.split()) >= QUOTED_TERMS:
                 line = passage.first_line + text.count("\n", 0, start)
-                yield _Sentence(passage.source_id, line, terms, count, " ".join(text[start:end].split()))
+                yield _Sentence(passage.source_id, line, terms, " ".join(text[start:end].split()))
 
 
 def _search(block: list[_Sentence], public: Iterable[Passage], found: dict[tuple[str, str], _Quoted]) -> None:
-    by_head: dict[int, list[_Sentence]] = {}  # by the hash of their first terms
-    for sentence in block:
-        by_head.setdefault(hash(tuple(sentence.terms.split()[:QUOTED_TERMS])), []).append(sentence)
+    quotes = Quotes(((sentence.terms, sentence) for sentence in block), QUOTED_TERMS)
     for passage in public:
-        terms = passage.terms.split()
-        said = {
-            sentence
-            for at in range(len(terms) - QUOTED_TERMS + 1)
-            for sentence in by_head.get(hash(tuple(terms[at : at + QUOTED_TERMS])), ())
-            if " ".join(terms[at : at + sentence.count]) == sentence.terms
-        }
-        for sentence in sorted(said, key=lambda one: (one.source_id, one.line)):
+        for sentence in sorted({*quotes.said_in(passage.terms.split())}, key=lambda one: (one.source_id, one.line)):
             pair = (sentence.source_id, passage.source_id)
             if pair in found:
                 found[pair].count += 1
