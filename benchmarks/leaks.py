@@ -1,53 +1,46 @@
-"""Spoilers by chapter: novels whose chapters' order is their level, asked in the words of chapters yet to come.
+"""Spoilers by chapter: real lore whose order is its level, every later chapter asked for in its own words by `eval.leaks`.
 
-    python -m benchmarks.leaks LORE/novels [--limits 12] [--questions 200] [--embedder static] [--json FILE]
+    python -m benchmarks.leaks LORE/novels/* [--limits 4] [--chunks 8] [--embedder static] [--json FILE]
 
-For each novel and each limit, questions are sentences and names of later chapters. A leak is a passage of a later
-chapter, in any mode. What is found of allowed chapters shows that the search was not simply empty.
+Each folder is a campaign; the level of a file is its `order`, or the `spoiler_level` that it states. For each limit, secret
+passages of later files are asked for as a player who has read up to it. A leak is any sight of them, in any mode, in
+results, packs, `why` or pins. What is shown of allowed chapters tells that the search was not simply empty.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import canonry
-from benchmarks.campaigns import create_campaign, import_folder, temporary_folder
+from benchmarks.campaigns import CAMPAIGN, create_campaign, import_folder, temporary_folder
 from benchmarks.figures import show, write_json
+from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
+from eval.leaks import LeakReport, Wanted, find_leaks
 
-MODES = ("lexical", "semantic", "hybrid")
 RULES = '[defaults]\nspoiler = "by-order"\nclass = "canon"\n'
-_ORDER = re.compile(r"^order: (\d+)$", re.MULTILINE)
-_SENTENCE = re.compile(r"[A-Z“][^.!?]{40,200}[.!?]")
-_NAME = re.compile(r"(?<=[a-z,;] )([A-Z][a-z]{3,}(?: [A-Z][a-z]{3,})?)")
+COUNTED = (
+    "secret passages", "secret passages asked for", "questions", "passages shown", "passages in packs", "pin", "leaks", "secret names in sight",
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("novels", type=Path, help="a folder with a folder for each novel")
-    parser.add_argument("--limits", type=int, default=12, help="chapter limits a novel")
-    parser.add_argument("--questions", type=int, default=200, help="questions a limit")
+    parser.add_argument("folders", type=Path, nargs="+", help="a folder of chapters or session logs each")
+    parser.add_argument("--limits", type=int, default=4, help="levels a folder, spread over it")
+    parser.add_argument("--chunks", type=int, default=8, help="secret passages a folder")
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    rows = [
-        ask_novel(folder, given.limits, given.questions, given.embedder) for folder in sorted(given.novels.iterdir())
-    ]
-    headers = ("novel", "chapters", "limits", "questions", *(f"leaks {mode}" for mode in MODES), "passages shown")
-    show("Passages of later chapters", headers, rows)
-    write_json(given.json, {"leaks": [dict(zip(headers, row, strict=True)) for row in rows]})
+    found = {folder.name: ask(folder, given.limits, given.chunks, given.embedder) for folder in sorted(given.folders)}
+    rows = [(name, *(report.counts[counted] for counted in COUNTED)) for name, report in found.items()]
+    total = ("all", *(sum(report.counts[counted] for report in found.values()) for counted in COUNTED))
+    show("Passages of later chapters", ("folder", *COUNTED), [*rows, total])
+    write_json(given.json, {"leaks": {name: report.as_json() for name, report in found.items()}})
 
 
-def ask_novel(folder: Path, limits: int, questions: int, embedder: str) -> tuple[object, ...]:
-    """One row: the novel's name, what was asked, leaks by mode, passages of allowed chapters that were shown."""
-    chapters = read_chapters(folder)
-    levels = sorted(chapters)
-    chosen = sorted({levels[(len(levels) - 1) * step // (limits + 1)] for step in range(1, limits + 1)})
-    leaks = dict.fromkeys(MODES, 0)
-    shown = asked = 0
+def ask(folder: Path, limits: int, chunks: int, embedder: str) -> LeakReport:
+    """The leak tests of one folder, as a player at levels spread over those that its passages have."""
     with temporary_folder() as root:
         lore = root / "lore"
         lore.mkdir()
@@ -55,49 +48,11 @@ def ask_novel(folder: Path, limits: int, questions: int, embedder: str) -> tuple
             (lore / path.name).write_bytes(path.read_bytes())
         (lore / "canonry.toml").write_text(RULES)
         import_folder(create_campaign(root / "data", {"embedder": embedder}), lore)
-        with canonry.open(root / "data").campaign("bench") as campaign:
-            for limit in chosen:
-                texts = questions_from([text for level, text in chapters.items() if level > limit], questions, limit)
-                asked += len(texts)
-                for mode in MODES:
-                    for text in texts:
-                        for passage in campaign.retrieve(text, spoiler_level=limit, mode=mode, limit=10).results:
-                            late = passage.spoiler_level > limit or passage.exact_text not in allowed(chapters, limit)
-                            leaks[mode] += late
-                            shown += not late
-    return (folder.name, len(levels), len(chosen), asked, *leaks.values(), shown)
-
-
-def read_chapters(folder: Path) -> dict[int, str]:
-    """Order of each chapter -> its text."""
-    chapters: dict[int, str] = {}
-    for path in sorted(folder.glob("*.md")):
-        text = path.read_text(encoding="utf-8")
-        found = _ORDER.search(text)
-        assert found, path
-        chapters[int(found[1])] = text
-    return chapters
-
-
-_allowed: dict[tuple[int, int], str] = {}
-
-
-def allowed(chapters: dict[int, str], limit: int) -> str:
-    """The text of every chapter up to the limit."""
-    key = (id(chapters), limit)
-    if key not in _allowed:
-        _allowed.clear()
-        _allowed[key] = "\n".join(text for level, text in chapters.items() if level <= limit)
-    return _allowed[key]
-
-
-def questions_from(texts: Sequence[str], count: int, seed: int) -> list[str]:
-    """Sentences and names of some texts, half of each, chosen by the seed."""
-    whole = "\n".join(text.split("---", 2)[-1] for text in texts).replace("\n", " ")
-    sentences, names = _SENTENCE.findall(whole), sorted(set(_NAME.findall(whole)))
-    chance = random.Random(seed)
-    half = count // 2
-    return chance.sample(sentences, min(half, len(sentences))) + chance.sample(names, min(count - half, len(names)))
+        with canonry.open(root / "data").campaign(CAMPAIGN) as campaign:
+            everything = campaign.survey(Scope(NARRATOR, HIGHEST_LEVEL), list)
+            levels = sorted({passage.spoiler_level for passage in everything})
+            chosen = {levels[(len(levels) - 1) * step // (limits + 1)] for step in range(1, limits + 1)}
+            return find_leaks(campaign, Wanted(tuple(sorted(chosen)), ("player",), max_chunks=chunks))
 
 
 if __name__ == "__main__":

@@ -36,21 +36,23 @@ def write_report(
     checks: Sequence[Check] = (),
 ) -> None:
     """Write the folder, whole or not at all; one that holds something else than a report is refused."""
+    write_folder(folder, {
+        "report.json": json.dumps(found.as_json() | {"gate": [_told(one) for one in checks]}, ensure_ascii=False, indent=1),
+        "report.md": markdown(found, checks),
+        "report.html": html(found, questions, checks),
+        "qrels.trec": _qrels(found, places),
+        **{f"run-{mode}.trec": _run(found, mode) for mode in found.modes},
+    })  # fmt: skip
+
+
+def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write a report's files by name, report.json among them: all or none, in place of an earlier report."""
     _check_folder(folder)
     making = folder.parent / f"{TEMPORARY_PREFIX}report-{folder.name}"
     with room_for(folder):
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(parents=True)
         try:
-            texts = {
-                "report.json": json.dumps(
-                    found.as_json() | {"gate": [_told(one) for one in checks]}, ensure_ascii=False, indent=1
-                ),
-                "report.md": markdown(found, checks),
-                "report.html": html(found, questions, checks),
-                "qrels.trec": _qrels(found, places),
-                **{f"run-{mode}.trec": _run(found, mode) for mode in found.modes},
-            }
             for name, text in texts.items():
                 (making / name).write_text(text, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)

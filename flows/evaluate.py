@@ -8,10 +8,10 @@ Modes run one after the other, so that none is timed beside another.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from canonry.errors import CanonryError
 from canonry.layout import Layout
@@ -22,6 +22,8 @@ from eval.judge import Place
 from eval.metrics import KS
 from eval.questions import QuestionSet, read_set
 from eval.report import markdown, write_report
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +64,34 @@ def in_process(at: Layout, wanted: Request, progress: Progress = silent) -> Outc
 
 def run(at: Layout, wanted: Request, progress: Progress = silent) -> Outcome:
     """The evaluation as a Prefect flow: on the server of PREFECT_API_URL where there is one, else on a temporary one."""
+    return as_flow(
+        "evaluate", at, lambda step: _steps(at, wanted, step, progress),
+        lambda found: markdown(found.evaluation, found.checks), f"Evaluation of campaign {at.campaign} on {wanted.set_name}",
+    )  # fmt: skip
+
+
+def as_flow(
+    name: str, at: Layout, steps: Callable[[Any], Found], told: Callable[[Found], str], description: str
+) -> Found:
+    """What `steps` finds, run as the flow canonry-<name>; `told` makes its artifact of it.
+
+    `steps` gets a function (name, function, *arguments), which runs one of them as a task.
+    """
     from prefect import flow, task
     from prefect.artifacts import create_markdown_artifact
 
     import flows  # noqa: F401 - sets Prefect's environment before it is imported
 
-    done: list[Outcome] = []
+    done: list[Found] = []
 
-    @flow(name="canonry-evaluate", flow_run_name=f"evaluate {at.campaign}")
+    @flow(name=f"canonry-{name}", flow_run_name=f"{name} {at.campaign}")
     def body() -> None:
         def step(name: str, function: Any, *arguments: Any) -> Any:
             return task(name=name, persist_result=False)(function)(*arguments)
 
-        done.append(_steps(at, wanted, step, progress))
-        create_markdown_artifact(
-            markdown(done[0].evaluation, done[0].checks), key=f"canonry-eval-{at.campaign.replace('_', '-')}",
-            description=f"Evaluation of campaign {at.campaign} on {wanted.set_name}",
-        )  # fmt: skip
+        done.append(steps(step))
+        key = f"canonry-{'eval' if name == 'evaluate' else name}-{at.campaign.replace('_', '-')}"
+        create_markdown_artifact(told(done[0]), key=key, description=description)
 
     try:
         body()
@@ -86,7 +99,7 @@ def run(at: Layout, wanted: Request, progress: Progress = silent) -> Outcome:
         if "ephemeral" not in str(error):
             raise
         raise CanonryError(
-            "Prefect's temporary server did not start; run `canonry eval run --in-process`, or start a server and set PREFECT_API_URL"
+            "Prefect's temporary server did not start; repeat the command with --in-process, or start a server and set PREFECT_API_URL"
         ) from error
     return done[0]
 

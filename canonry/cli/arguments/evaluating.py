@@ -15,6 +15,8 @@ def add_commands(commands: Any) -> None:
     )
     _add_run(group)
     _add_compare(group)
+    _add_leaks(group)
+    _add_regression(group)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -80,3 +82,68 @@ def _add_compare(group: Any) -> None:
     )  # fmt: skip
     parser.add_argument("first", type=Path, metavar="A", help="a report: its folder or its report.json")
     parser.add_argument("second", type=Path, metavar="B")
+
+
+def _levels(text: str) -> tuple[int, ...] | None:
+    if text == "all":
+        return None
+    try:
+        return tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a list of levels such as 0,2 nor all") from None
+
+
+def _count_or_all(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 1 upwards nor all")
+    return int(text)
+
+
+def _add_leaks(group: Any) -> None:
+    parser = command(
+        group, "leaks", lazily("leaking", "leaks"), "try to bring every secret to light",
+        "For every passage that is hidden or above a level, make questions of its title, headings, entities, names, rare\n"
+        "words and sentences, and of these shuffled, halved and in other words; ask them as everyone who may not see it, in\n"
+        "every mode, as results and as packs, and ask for it by its id. A leak is a secret passage, its id, or a sentence of\n"
+        "it in any answer: exit code 1.\n\n"
+        "Secret names in sight (a title, entity or heading of a secret that a passage in sight says) are listed beside that\n"
+        "and are no failure. What this prints is for the owner of the campaign: it names secrets and where they stand.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--levels", type=_levels, metavar="N,N|all", help="ask at these spoiler levels (default: all there are)"
+    )
+    parser.add_argument(
+        "--roles", type=words, default=("player", "narrator"), metavar="a,b", help="default: player,narrator"
+    )
+    parser.add_argument(
+        "--modes",
+        type=words,
+        default=(),
+        metavar="a,b",
+        help="default: lexical,semantic,hybrid, as far as they are set up",
+    )
+    parser.add_argument(
+        "--max-chunks",
+        type=_count_or_all,
+        default=25,
+        metavar="N|all",
+        help="try so many secret passages, chosen by the seed (default: 25)",
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="which passages, and which of their words")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.md and report.json there")
+    parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
+
+
+def _add_regression(group: Any) -> None:
+    parser = command(
+        group, "regression", lazily("regressing", "regression"), "compare search with a stored baseline",
+        "Import the campaign that comes with canonry into a temporary folder, ask its questions in every mode, and compare\n"
+        "with the baseline. A loss beyond noise, or a leak, is exit code 1, and the questions that lost are named. Nothing\n"
+        "of yours is read or changed.", campaign=False,
+    )  # fmt: skip
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="another baseline than the one that comes with canonry"
+    )
+    parser.add_argument("--write", action="store_true", help="store what is found as the baseline")
