@@ -2,6 +2,7 @@
 # make test    set everything up and run the tests
 # make test-servers   ask a real llama.cpp server (some 120 MB of packages) for vectors
 # make check   format, lint, types, tests
+# make eval    search of the demo campaign against the stored baseline
 # make bench   print the figures of benchmarks/ on a corpus: make bench CORPUS=folder
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 CORPUS ?= canonry/demo_campaign
 
-.PHONY: demo test test-all test-servers check format lint types bench clean
+.PHONY: demo test test-all test-servers check format lint types eval bench clean
 
 demo: $(READY)
 	$(BIN)/canonry demo
@@ -37,6 +38,9 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+eval: $(READY)
+	$(BIN)/canonry eval regression
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.speed $(CORPUS)
