@@ -19,17 +19,17 @@ class Quotes(Generic[Said]):
 
     def __init__(self, sentences: Iterable[tuple[str, Said]], shortest: int) -> None:
         self._shortest = shortest
-        self._by_head: dict[int, list[tuple[list[str], Said]]] = {}  # by the hash of the first `shortest` terms
+        self._by_head: dict[int, list[tuple[str, int, Said]]] = {}  # by the hash of the first `shortest` terms
         for terms, said in sentences:
             listed = terms.split()
             if len(listed) >= shortest:
-                self._by_head.setdefault(hash(tuple(listed[:shortest])), []).append((listed, said))
+                self._by_head.setdefault(hash(tuple(listed[:shortest])), []).append((terms, len(listed), said))
 
     def said_in(self, terms: Sequence[str]) -> list[Said]:
         """What the sentences that stand in these terms stand for, in order of their places; once for each place."""
         return [
             said
             for at in range(len(terms) - self._shortest + 1)
-            for sentence, said in self._by_head.get(hash(tuple(terms[at : at + self._shortest])), ())
-            if terms[at : at + len(sentence)] == sentence
+            for sentence, count, said in self._by_head.get(hash(tuple(terms[at : at + self._shortest])), ())
+            if " ".join(terms[at : at + count]) == sentence
         ]

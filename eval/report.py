@@ -47,7 +47,7 @@ def write_report(
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
     """Write a report's files by name, report.json among them: all or none, in place of an earlier report."""
-    _check_folder(folder)
+    check_folder(folder)
     making = folder.parent / f"{TEMPORARY_PREFIX}report-{folder.name}"
     with room_for(folder):
         shutil.rmtree(making, ignore_errors=True)
@@ -61,7 +61,8 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
             shutil.rmtree(making, ignore_errors=True)
 
 
-def _check_folder(folder: Path) -> None:
+def check_folder(folder: Path) -> None:
+    """UsageError for a folder that holds something else than a report."""
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "report.json").exists())):
         raise UsageError(f"{folder}: is there and holds no report; name another folder with --report")
 

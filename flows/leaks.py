@@ -13,6 +13,7 @@ from canonry.campaign import Campaign
 from canonry.layout import Layout
 from eval.leak_report import leak_markdown, write_leak_report
 from eval.leaks import LeakReport, Progress, Wanted, find_leaks, plain_step
+from eval.report import check_folder
 from flows.evaluate import as_flow, silent
 
 
@@ -28,6 +29,8 @@ def run(at: Layout, wanted: Wanted, report: Path | None = None, progress: Progre
 
 
 def _steps(at: Layout, wanted: Wanted, report: Path | None, step: Any, progress: Progress) -> LeakReport:
+    if report is not None:
+        check_folder(report)
     with Campaign(at) as campaign:
         found = find_leaks(campaign, wanted, progress, step)
     if report is not None:

@@ -30,7 +30,10 @@ def regression(given: argparse.Namespace) -> int:
         finally:
             bar.close()
     if baseline is None:
-        check.write_baseline(path, check.baseline_of(found, campaign))
+        baseline = check.baseline_of(found, campaign)
+        check.write_baseline(path, baseline)
+        if given.json:
+            print_json(baseline)
         note(given, f"The baseline is in {path}.")
         return 0
     compared = check.regression(baseline, found, campaign, questions)

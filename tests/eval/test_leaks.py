@@ -294,4 +294,6 @@ def test_the_report_quotes_leaks_and_names_safely(opened: Callable[[type[Campaig
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="holds no report"):
-        write_leak_report(tmp_path / "mine", found)
+        in_process(
+            campaign.at, ALL, tmp_path / "mine", lambda step, done, total: pytest.fail("asked before it was refused")
+        )

@@ -66,7 +66,8 @@ def test_a_leak_is_a_failure_and_shown_without_control_characters(run: Run, at: 
     assert code == 1
     assert "No leak." not in out
     assert re.search(r"player at level 0, lexical, results: passage of plan-\w+ line \d+, asked ", out)
-    assert re.search(r"player at level 0, lexical, pin: text of plan-", out)
+    found = json.loads(run("--modes", "lexical", "--roles", "player", "--json")[1])
+    assert {leak["where"] for leak in found["leaks"]} == {"results", "pack", "why", "pin"}
     assert "\x1b" not in out
 
 
