@@ -64,6 +64,7 @@ def restore(given: argparse.Namespace) -> int:
         )
     elif done.index is None:
         note(given, f"Not indexed yet: canonry reindex -c {done.at.campaign}")
+        note(given, done.remark)
     elif not given.quiet:
         print(f"{plural(done.index.rows, 'chunk')} can be found by words.")
         print_vectors(done.index)
