@@ -12,10 +12,10 @@ from shlex import quote
 from canonry import database
 from canonry.catalog import Catalog, now
 from canonry.embedders import NO_EMBEDDER
-from canonry.embedders.address import is_served
+from canonry.servers.address import is_served
 
-RESTORED_AT, EMBEDDER = "restored_at", "restored_embedder"  # in meta
-CONSENTS = ("embed.allow_remote",)
+RESTORED_AT, EMBEDDER, JUDGE = "restored_at", "restored_embedder", "restored_judge"  # in meta
+_TAKEN_OUT = ("embed.allow_remote", "judge.allow_remote", "judge.url")
 
 
 def distrust(catalog: Catalog) -> None:
@@ -27,7 +27,9 @@ def distrust(catalog: Catalog) -> None:
         if is_served(settings.get("embedder", "")):
             kept[EMBEDDER] = settings["embedder"]
             db.execute("UPDATE setting SET value = ? WHERE key = 'embedder'", (NO_EMBEDDER,))
-        db.executemany("DELETE FROM setting WHERE key = ?", [(key,) for key in CONSENTS])
+        if settings.get("judge.url"):
+            kept[JUDGE] = settings["judge.url"]
+        db.executemany("DELETE FROM setting WHERE key = ?", [(key,) for key in _TAKEN_OUT])
         db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", kept.items())
 
 
@@ -40,6 +42,15 @@ def embedder_remark(catalog: Catalog) -> str:
         f"the export names {spec}, a model behind an address, which nothing was sent to; "
         f"`canonry embed use {quote(spec)}` turns it on"
     )
+
+
+def judge_remark(catalog: Catalog) -> str:
+    """How the judge that the export named is turned on, while there is no other; else empty."""
+    url = catalog.meta(JUDGE)
+    if not url or catalog.settings().get("judge.url"):
+        return ""
+    command = f"canonry campaign settings {catalog.meta('campaign_id')} --set {quote(f'judge.url={url}')}"
+    return f"the export names a judge at {url}, which nothing was sent to; `{command}` turns it on"
 
 
 def unread_originals(catalog: Catalog) -> set[str]:

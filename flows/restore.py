@@ -25,7 +25,7 @@ from canonry.files import remove, room_for, sync_file, sync_folder
 from canonry.layout import EXTENSIONS, Layout, passing
 from canonry.locking import writing
 from canonry.proposals import held_texts
-from canonry.restored import distrust, embedder_remark
+from canonry.restored import distrust, embedder_remark, judge_remark
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import make_plan
 from stages import embed
@@ -37,13 +37,13 @@ SYNCS_AT_ONCE = 8
 class Restored:
     """The campaign that was restored, and what its export says of itself; `index` is None where none was made.
 
-    `remark` says how a model behind an address, which the export names, is turned on; empty where it names none.
+    `remarks` say how the models behind addresses that the export names are turned on.
     """
 
     at: Layout
     manifest: Manifest
     index: Report | None
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 def restore(
@@ -73,9 +73,10 @@ def restore(
                 put_in_place(reader, at, progress)
             restored(manifest, at)
             with closing(Catalog.open(at.catalog)) as catalog:
-                remark = embedder_remark(catalog)
-            index = make_index(at, remark, progress) if with_index else None
-    return Restored(at, manifest, index, remark)
+                embedder, judge = embedder_remark(catalog), judge_remark(catalog)
+            index = make_index(at, embedder, progress) if with_index else None
+    told = () if index else (embedder,)  # an index says itself what it lacks
+    return Restored(at, manifest, index, tuple(remark for remark in (*told, judge) if remark))
 
 
 def check_free(at: Layout) -> None:

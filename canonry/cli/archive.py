@@ -64,10 +64,11 @@ def restore(given: argparse.Namespace) -> int:
         )
     elif done.index is None:
         note(given, f"Not indexed yet: canonry reindex -c {done.at.campaign}")
-        note(given, done.remark)
     elif not given.quiet:
         print(f"{plural(done.index.rows, 'chunk')} can be found by words.")
         print_vectors(done.index)
+    for line in done.remarks:
+        note(given, line)
     return DEGRADED if done.index and done.index.degraded else 0
 
 

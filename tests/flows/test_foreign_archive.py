@@ -48,7 +48,10 @@ def foreign(archive: Path, server: Standin, tmp_path: Path, monkeypatch: pytest.
     """An archive that names a server of its own, and consents to others; this machine has a key in the environment."""
     monkeypatch.setenv("CANONRY_API_KEY", "sesame")
     spec = server.spec("openai")
-    return with_settings(archive, tmp_path / "foreign.zip", embedder=spec, embed__allow_remote="true", mode="hybrid")
+    return with_settings(
+        archive, tmp_path / "foreign.zip", embedder=spec, embed__allow_remote="true", mode="hybrid",
+        judge__url=server.url, judge__allow_remote="true",
+    )  # fmt: skip
 
 
 def test_the_server_that_it_names_is_not_called(foreign: Path, server: Standin, run_cli: Cli, tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_its_consent_to_remote_addresses_is_not_ours(foreign: Path, run_cli: Cli
 def test_a_model_of_this_machine_stays(archive: Path, tmp_path: Path) -> None:
     done = restore(with_settings(archive, tmp_path / "own.zip", embedder="minilm"), tmp_path / "there")
     assert done.index is not None
-    assert (done.index.degraded, done.index.vectors, done.remark) == (None, 1, "")
+    assert (done.index.degraded, done.index.vectors, done.remarks) == (None, 1, ())
 
 
 @pytest.mark.parametrize("valid_from", ["2026-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"])
