@@ -4,7 +4,8 @@
 
 It is asked only where a question asks for it, about passages that the question may see anyway. What it can do is order
 them: a reply that is not exactly one grade for each passage, that is late or does not come, leaves the order as it was,
-and the answer says so. Equal grades keep the order of the search.
+and the answer says so. Equal grades keep the order of the search. The same passages are asked about in the same words, their
+mark included: it comes from all of them, so that none of them can hold it.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def _request(model: str, question: str, passages: Sequence[Passage]) -> dict[str
         "required": labels,
         "additionalProperties": False,
     }
-    mark = frame.new_mark()
+    mark = frame.derived_mark("judge", "\0".join([question, *(passage.exact_text for passage in passages)]))
     framed = [f"{label}:\n{_framed(passage, mark)}" for label, passage in zip(labels, passages, strict=True)]
     asked = json.dumps(_start(" ".join(question.split()), QUESTION_TOKENS), ensure_ascii=False)
     return {

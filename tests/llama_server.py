@@ -119,6 +119,7 @@ def serve(model: str, what: str) -> None:
         params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT_TOKENS
     else:
         params.n_ctx = CHAT_CONTEXT_TOKENS
+        params.cache_prompt = False  # what is kept of one request moves the numbers of the next
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # several spin, and crawl on a busy machine
     params.hostnames = ["127.0.0.1"]

@@ -88,6 +88,21 @@ def test_it_is_called_with_the_key_once_the_user_names_it(
     assert "canonry embed use" not in run_cli("status", *where)[2]
 
 
+def test_its_judge_is_off_until_the_user_names_it(foreign: Path, server: Standin, run_cli: Cli, tmp_path: Path) -> None:
+    where = ("--data", tmp_path / "there")
+    _, _, err = run_cli("restore", *where, foreign)
+    turn_on = ("campaign", "settings", "vell", "--set", f"judge.url={server.url}")
+    assert f"`canonry {' '.join(turn_on)}` turns it on" in err
+    for command in ("query", "pack"):
+        assert run_cli(command, "lamp", "--judge", *where)[0] == 2
+    assert server.paths == []
+    assert run_cli(*turn_on, *where)[0] == 0
+    (tmp_path / "gate.md").write_text("A lamp at the gate.\n")
+    run_cli("import", *where, tmp_path / "gate.md")
+    run_cli("query", "lamp", "--judge", *where)
+    assert server.paths == ["/v1/chat/completions"]
+
+
 def test_without_an_index_the_model_is_named_too(foreign: Path, server: Standin, run_cli: Cli, tmp_path: Path) -> None:
     code, _, err = run_cli("restore", "--data", tmp_path / "there", foreign, "--no-index")
     assert (code, "canonry embed use" in err) == (0, True)
