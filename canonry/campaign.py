@@ -12,7 +12,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
@@ -31,6 +31,7 @@ from canonry.text import parse_query
 from canonry.why import Funnel, Verdict
 
 if TYPE_CHECKING:
+    from canonry.judge import Judge
     from canonry.lexical import Ranges
 
 _Result = TypeVar("_Result")
@@ -91,6 +92,7 @@ class Campaign:
         self._names: dict[Scope, list[KnownNames]] = {}
         self._meaning = Meaning(at)
         self._past: Campaign | None = None
+        self._judge: Judge | None = None
 
     def __enter__(self) -> Campaign:
         return self
@@ -103,6 +105,8 @@ class Campaign:
             self._db.close()
         self._db = None
         self._meaning.forget()
+        if self._judge is not None:
+            self._judge.close()
         if self._past is not None:
             self._past.close()
             self._past = None
@@ -126,21 +130,35 @@ class Campaign:
         rerank: bool = True,
         explain: bool = False,
         copies: bool = False,
+        judge: bool = False,
     ) -> Answer:
         """The passages that answer `query` and that the role may see, best first.
 
         `mode` is lexical, semantic or hybrid; None takes the campaign's own. `as_of` is a date or an instant (ISO 8601):
         the versions that were live then. `context` lifts what fits the scene and who was mentioned; without `rerank` the
         order is that of words and meaning alone. `copies` shows every passage of equal text instead of one for all.
+        `judge` lets the model of the settings `judge.*` grade the first 20 and order them so; UsageError where there is none.
         The answer is empty where nothing is relevant; it says in `degraded` when less was searched than was asked for.
         """
         request = make_request(
             query, spoiler_level=spoiler_level, role=role, mode=mode, limit=limit, classes=classes,
             source_types=source_types, tags=tags, entities=entities, sources=sources, forbid_tags=forbid_tags, as_of=as_of,
-            context=context, rerank=rerank, explain=explain, copies=copies,
+            context=context, rerank=rerank, explain=explain, copies=copies, judge=judge,
         )  # fmt: skip
         asked = self._at(request.scope)
+        if judge:
+            return self._judged(asked, request)
         return asked._at_one_moment(lambda snapshot: asked._answer(snapshot, request))
+
+    def _judged(self, asked: Campaign, request: Request) -> Answer:
+        """The answer in the order of the judge, who is waited for when both stores are closed."""
+        from canonry.judge import MOST_PASSAGES, Judge, judged
+
+        wider = replace(request, limit=max(request.limit, MOST_PASSAGES))
+        answer, settings = asked._at_one_moment(lambda s: (asked._answer(s, wider), s.settings.judge))
+        if self._judge is None or self._judge.settings != settings:
+            self._judge = Judge(settings)
+        return judged(answer, self._judge, request.limit)
 
     def why(self, chunk_id: str, query: str, *, as_narrator: bool = False, **asked: Unpack[Asked]) -> Verdict:
         """What became of a chunk when `query` was asked, with the same options as `retrieve`: the step that kept or dropped it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 from canonry.errors import UsageError
 from canonry.fuse import DEFAULT_FUSION, METHODS, Fusion
+from canonry.servers.address import judge_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,44 @@ _EMBED_RANGES = (
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """The generative model that may grade what was found: a server of /v1/chat/completions; no URL is no judge.
+
+    `model` is left out of a request where it is empty, `timeout` is seconds for one question, and `allow_remote` lets
+    passages be sent to an address that is neither this machine's nor private.
+    """
+
+    url: str = ""
+    model: str = ""
+    timeout: int = 20
+    allow_remote: bool = False
+
+    def __post_init__(self) -> None:
+        if self.url:
+            judge_address(self.url, self.model)
+        if not 1 <= self.timeout <= 600:
+            raise UsageError(f"judge.timeout={self.timeout} must lie between 1 and 600: choose another")
+
+    @classmethod
+    def parse(cls, stored: Mapping[str, str]) -> JudgeSettings:
+        """Settings from the stored text of the keys that start with `judge.`."""
+        default = cls()
+        return cls(
+            stored.get("judge.url", default.url),
+            stored.get("judge.model", default.model),
+            _whole_number("judge.timeout", stored.get("judge.timeout", str(default.timeout))),
+            _truth("judge.allow_remote", stored.get("judge.allow_remote", "false")),
+        )
+
+    def as_text(self) -> dict[str, str]:
+        """Every setting as it is stored and shown."""
+        return {
+            "judge.url": self.url, "judge.model": self.model, "judge.timeout": str(self.timeout),
+            "judge.allow_remote": str(self.allow_remote).lower(),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a campaign is set to; `as_text` names the keys. Sizes that are not set follow `chunk.target` in proportion."""
 
@@ -122,6 +161,7 @@ class Settings:
     max_file_bytes: int = MAX_FILE_BYTES
     embed: EmbedSettings = EmbedSettings()
     fusion: Fusion = DEFAULT_FUSION
+    judge: JudgeSettings = JudgeSettings()
 
     @classmethod
     def parse(cls, stored: Mapping[str, str]) -> Settings:
@@ -133,6 +173,7 @@ class Settings:
             *(f"chunk.{field.name.removesuffix('_tokens')}" for field in fields(ChunkSettings)),
             *(f"embed.{field.name}" for field in fields(EmbedSettings)),
             *(f"fusion.{field.name}" for field in fields(Fusion)),
+            *(f"judge.{field.name}" for field in fields(JudgeSettings)),
         }
         for key in stored:
             if key not in known:
@@ -150,7 +191,10 @@ class Settings:
             raise UsageError(f"max_file_bytes={limit} must lie between 1 and {1 << 30}: choose another limit")
         proportions = ChunkSettings.for_target(sizes["target_tokens"]) if "target_tokens" in sizes else ChunkSettings()
         embedder = stored.get("embedder", EMBEDDER_DEFAULT)
-        return cls(embedder, mode, replace(proportions, **sizes), limit, EmbedSettings.parse(stored), _fusion(stored))
+        return cls(
+            embedder, mode, replace(proportions, **sizes), limit, EmbedSettings.parse(stored), _fusion(stored),
+            JudgeSettings.parse(stored),
+        )  # fmt: skip
 
     def as_text(self) -> dict[str, str]:
         """Every setting as it is stored and shown."""
@@ -161,7 +205,7 @@ class Settings:
         fusion = {f"fusion.{field.name}": f"{getattr(self.fusion, field.name)}" for field in fields(self.fusion)}
         return {
             "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes),
-            **sizes, **self.embed.as_text(), **fusion,
+            **sizes, **self.embed.as_text(), **fusion, **self.judge.as_text(),
         }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
 ├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
+├── JudgeError               the model that grades passages cannot be used; the order stays as search made it
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
     └── TextTooLong          some texts are longer than the model takes; they can be cut smaller
 """
@@ -90,6 +91,10 @@ class NoSpace(CanonryError):
 
 class EmbedderError(CanonryError):
     """An embedding model cannot be loaded or gave an answer that cannot be used."""
+
+
+class JudgeError(CanonryError):
+    """The model that grades passages cannot be asked, or gave grades that cannot be used."""
 
 
 class TextTooLong(EmbedderError):

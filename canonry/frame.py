@@ -75,16 +75,21 @@ def closing(class_: str, mark: str) -> str:
     return f"[end of {class_} {mark}]"
 
 
+def place(title: str, headings: Sequence[str]) -> list[str]:
+    """Title and headings, the title once."""
+    return list(headings) if headings and headings[0] == title else [title, *headings]
+
+
 def frame(
-    class_: str, place: Sequence[str], text: str, mark: str, others: Sequence[str] = (), notes: Sequence[str] = ()
+    class_: str, where: Sequence[str], text: str, mark: str, others: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> str:
-    """One passage in its frame, with `place` (title and headings) on its first line; ends with a line break.
+    """One passage in its frame, with `where` (its `place`) on its first line; ends with a line break.
 
     `others` are the further marks of the same pack, which the passage may not show either. `notes` say, in our own
     words, how far it holds; they stand in the opening line, which no passage can imitate.
     """
-    where = " > ".join(" ".join(name.split()) for name in place)
-    lines = quote(f"From: {where}\n\n{text.rstrip()}", (mark, *others))
+    origin = " > ".join(" ".join(name.split()) for name in where)
+    lines = quote(f"From: {origin}\n\n{text.rstrip()}", (mark, *others))
     return f"{opening(class_, mark, notes)}\n{lines}\n{closing(class_, mark)}\n"
 
 

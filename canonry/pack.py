@@ -128,12 +128,14 @@ def build_pack(
     context: QueryContext = NO_CONTEXT,
     pins: Sequence[str] = (),
     state: str = "",
+    judge: bool = False,
     mark: str | None = None,
 ) -> Pack:
     """The pack for a question. Only what the scope may see is in it, in what is omitted, and in every warning.
 
     `pins` are chunk ids that must be in it: NotFound for one that the scope does not see, PinDoesNotFit for one without
-    room. `state` is what the prompt says already; passages that it holds are left out. `mark` is for tests.
+    room. `state` is what the prompt says already; passages that it holds are left out. `judge` as of
+    `Campaign.retrieve`. `mark` is for tests.
     """
     scope, limits = scope or Scope(), limits or Limits()
     always, pinned = campaign.standing(scope, pins)
@@ -142,7 +144,7 @@ def build_pack(
             raise NotFound(
                 f"pin {chunk_id!r}: no passage that this question may see has that id; `canonry query --json` shows ids"
             )
-    answer = _ask(campaign, query, scope, mode, context, limits)
+    answer = _ask(campaign, query, scope, mode, context, limits, judge=judge)
     standing_mark, warning = _standing_mark(campaign, always) if always else ("", "")
     every = [*always, *pinned.values(), *answer.results]
     correcting = campaign.corrections(scope, every)
@@ -241,13 +243,21 @@ def only_in(pack: Pack, other: Pack) -> list[Item]:
 
 
 def _ask(
-    campaign: Campaign, query: str, scope: Scope, mode: str | None, context: QueryContext, limits: Limits
+    campaign: Campaign,
+    query: str,
+    scope: Scope,
+    mode: str | None,
+    context: QueryContext,
+    limits: Limits,
+    *,
+    judge: bool,
 ) -> Answer:
     return campaign.retrieve(
         query, spoiler_level=scope.spoiler_level, role=scope.role, mode=mode,
         limit=min(LARGEST_LIMIT, max(CANDIDATES, limits.whole // _SMALL_PASSAGE)), classes=scope.classes,
         source_types=scope.source_types, tags=scope.tags, entities=scope.entities, sources=scope.sources,
         forbid_tags=scope.forbid_tags, as_of=scope.as_of, context=context, copies=True,
+        judge=judge,
     )  # fmt: skip
 
 
@@ -278,7 +288,7 @@ class _Preparer:
         key = _key(passage)
         if key not in self.disagreements:
             self.disagreements[key] = authority.disagreements(passage, self._state)
-        place = _place(passage.title, passage.heading_path)
+        place = frame.place(passage.title, passage.heading_path)
         mark = self._standing_mark if section == frame.ALWAYS else self._fresh_mark
         notes = authority.notes(passage, self.disagreements[key], corrected=key in self._corrected)
         block = frame.frame(passage.class_, place, passage.exact_text, mark, self._marks, notes)
@@ -287,13 +297,8 @@ class _Preparer:
         )
 
 
-def _place(title: str, headings: Sequence[str]) -> list[str]:
-    """Title and headings, the title once."""
-    return list(headings) if headings and headings[0] == title else [title, *headings]
-
-
 def _name(title: str, headings: Sequence[str]) -> str:
-    return " > ".join(_place(title, headings))
+    return " > ".join(frame.place(title, headings))
 
 
 def _omitted(left: Candidate, reason: str) -> Omitted:

@@ -1,6 +1,6 @@
 """Passages and answers: what a caller gets, and how a ranked row becomes a passage with its reasons.
 
-    question -> eligibility -> lexical leg ∥ semantic leg -> fusion -> floor -> rerank -> dedupe -> passages
+    question -> eligibility -> lexical leg ∥ semantic leg -> fusion -> floor -> rerank -> dedupe -> passages [-> judge]
 
 The order is total: best score first, equal scores by chunk id, so the same question on the same index gives the same
 answer in every process. A leg that did not find a passage has no score for it (null).
@@ -114,6 +114,7 @@ class Request:
     rerank: bool = True
     copies: bool = False
     explain: bool = False
+    judge: bool = False
 
 
 class Asked(TypedDict, total=False):
@@ -134,6 +135,7 @@ class Asked(TypedDict, total=False):
     rerank: bool
     explain: bool
     copies: bool
+    judge: bool
 
 
 def make_request(query: str, **asked: Unpack[Asked]) -> Request:
@@ -149,7 +151,7 @@ def make_request(query: str, **asked: Unpack[Asked]) -> Request:
         raise UsageError(f"mode {mode!r} is unknown; choose from {', '.join(MODES)}")
     return Request(
         query, scope, mode, limit, asked.get("context", NO_CONTEXT), asked.get("rerank", True),
-        asked.get("copies", False), asked.get("explain", False),
+        asked.get("copies", False), asked.get("explain", False), asked.get("judge", False),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
-from canonry import database
+from canonry import config, database
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog
 from canonry.errors import CanonryError
@@ -21,6 +21,14 @@ from canonry.retrieval import Asked, Passage, Request, make_request
 from eval.judge import Place, SourceText, Stretch, locate
 from eval.metrics import Result
 from eval.questions import Question, QuestionSet
+
+RERANK = "rerank"  # hybrid search, ordered by the campaign's judge
+MODES = (*config.MODES, RERANK)
+
+
+def asked_in(mode: str) -> tuple[str, bool]:
+    """(the mode of search, whether the judge orders what it finds) of a mode of an evaluation."""
+    return ("hybrid", True) if mode == RERANK else (mode, False)
 
 
 def located(at: Layout, questions: QuestionSet) -> dict[str, list[Place]]:
@@ -59,7 +67,8 @@ def ask_all(
     results = []
     with Campaign(at) as campaign:
         if questions:
-            campaign.retrieve(questions[0].text, mode=mode)
+            searched, judge = asked_in(mode)
+            campaign.retrieve(questions[0].text, mode=searched, judge=judge)
         for done, question in enumerate(questions, 1):
             start = time.perf_counter()
             answer = campaign.retrieve(question.text, **_options(question, mode, limit))
@@ -74,7 +83,8 @@ def ask_all(
 
 def _options(question: Question, mode: str, limit: int) -> Asked:
     options = question.asked
-    options["mode"], options["limit"] = mode, limit
+    options["mode"], options["judge"] = asked_in(mode)
+    options["limit"] = limit
     return options
 
 
@@ -83,7 +93,8 @@ def _with_pack(
 ) -> Result:
     request: Request = make_request(question.text, **question.asked)
     start = time.perf_counter()
-    pack = build_pack(campaign, question.text, scope=request.scope, context=request.context, mode=mode)
+    searched, judge = asked_in(mode)
+    pack = build_pack(campaign, question.text, scope=request.scope, context=request.context, mode=searched, judge=judge)
     by_class: dict[str, int] = {}
     for item in pack.items:
         by_class[item.section] = by_class.get(item.section, 0) + item.tokens
@@ -96,10 +107,12 @@ def _with_pack(
 def ask_cold(at: Layout, questions: Sequence[Question], mode: str, processes: int) -> float | None:
     """Median milliseconds of whole `canonry query` processes, each with the next question; None for no process."""
     times = []
+    searched, judge = asked_in(mode)
     for question in questions[:processes]:
         command = [
-            sys.executable, "-m", "canonry", "--data", str(at.root), "-c", at.campaign, "query", "--mode", mode, "--json",
+            sys.executable, "-m", "canonry", "--data", str(at.root), "-c", at.campaign, "query", "--mode", searched, "--json",
             "--role", question.role, "--spoiler-level", str(question.spoiler_level), question.text,
+            *(["--judge"] if judge else []),
         ]  # fmt: skip
         start = time.perf_counter()
         done = subprocess.run(  # noqa: S603 - our own interpreter, arguments as a list

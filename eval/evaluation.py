@@ -137,7 +137,8 @@ def evidence(at: Layout, questions: QuestionSet) -> dict[str, str]:
         settings = Settings.parse(catalog.settings())
     judged = [asdict(one) | {"where": ""} for one in questions.judgements]
     asked = json.dumps([[asdict(one) for one in questions.questions], judged], sort_keys=True)
-    return {"questions": hashlib.sha256(asked.encode()).hexdigest()[:16], **earned_by(at, settings)}
+    judge = {"judge": f"{settings.judge.model} at {settings.judge.url}".strip()} if settings.judge.url else {}
+    return {"questions": hashlib.sha256(asked.encode()).hexdigest()[:16], **earned_by(at, settings), **judge}
 
 
 def _figures(

@@ -1,7 +1,7 @@
 """Refresh: the originals of sources, where they were imported from, read again.
 
 What changed becomes a version exactly as by an import of the file; what is gone is told and kept. New files of a folder
-are nobody's original: importing the folder again brings them.
+are nobody's original: importing the folder again brings them. Where a path came with an export, it is read only by name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from canonry.errors import RejectedFile
 from canonry.holdings import is_gone, was_typed
 from canonry.layout import Layout
 from canonry.records import Source
+from canonry.restored import unread_originals
 from flows.import_files import Choices, import_files
 from flows.import_reading import Reader
 from flows.import_report import Imported, ImportReport
@@ -26,10 +27,14 @@ from stages.select import Selected, Selection
 
 @dataclass(slots=True)
 class Originals:
-    """Where the originals of some sources lie: to be read, refused because they lead elsewhere, or gone."""
+    """Where the originals of some sources lie: to be read, refused because they lead elsewhere, or gone.
+
+    `restored` came with an export and were not named: their paths are not even looked at.
+    """
 
     selection: Selection = field(default_factory=Selection)
     missing: list[Source] = field(default_factory=list)
+    restored: list[Source] = field(default_factory=list)
     encodings: dict[Path, str] = field(default_factory=dict)  # of those that were converted when they were imported
 
 
@@ -37,12 +42,15 @@ def find_originals(at: Layout, names: Sequence[str] = ()) -> Originals:
     """The originals of the named sources, of all where none is named; NotFound for a name that is none."""
     with closing(Catalog.open(at.catalog)) as catalog:
         sources = [catalog.source(name) for name in names] if names else catalog.sources()
+        unread = set() if names else unread_originals(catalog)
     found = Originals()
     for source in {source.source_id: source for source in sources}.values():
         path = Path(source.original_path)
         if was_typed(source) and not names:
             continue
-        if is_gone(source.original_path):
+        if source.source_id in unread:
+            found.restored.append(source)
+        elif is_gone(source.original_path):
             found.missing.append(source)
         elif (leads_to := path.resolve()) != path:
             reason = f"leads to {leads_to} now; import it from there if it is meant"

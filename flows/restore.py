@@ -25,6 +25,7 @@ from canonry.files import remove, room_for, sync_file, sync_folder
 from canonry.layout import EXTENSIONS, Layout, passing
 from canonry.locking import writing
 from canonry.proposals import held_texts
+from canonry.restored import distrust, embedder_remark, judge_remark
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import make_plan
 from stages import embed
@@ -34,11 +35,15 @@ SYNCS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The campaign that was restored, and what its export says of itself; `index` is None where none was made."""
+    """The campaign that was restored, and what its export says of itself; `index` is None where none was made.
+
+    `remarks` say how the models behind addresses that the export names are turned on.
+    """
 
     at: Layout
     manifest: Manifest
     index: Report | None
+    remarks: tuple[str, ...] = ()
 
 
 def restore(
@@ -67,8 +72,11 @@ def restore(
             with room_for(at.raw):
                 put_in_place(reader, at, progress)
             restored(manifest, at)
-            index = make_index(at, progress) if with_index else None
-    return Restored(at, manifest, index)
+            with closing(Catalog.open(at.catalog)) as catalog:
+                embedder, judge = embedder_remark(catalog), judge_remark(catalog)
+            index = make_index(at, embedder, progress) if with_index else None
+    told = () if index else (embedder,)  # an index says itself what it lacks
+    return Restored(at, manifest, index, tuple(remark for remark in (*told, judge) if remark))
 
 
 def check_free(at: Layout) -> None:
@@ -167,6 +175,7 @@ def put_in_place(reader: ArchiveReader, at: Layout, progress: Progress = silent)
         (raw / at.files.name).mkdir(parents=True, exist_ok=True)
         with closing(Catalog(database.open_writer(raw / at.catalog.name), raw / at.catalog.name)) as catalog:
             _load(reader, _named(reader, archive.CATALOG), catalog, at.campaign)
+            distrust(catalog)
         for folder in {path.parent for path in written} | {raw}:
             sync_folder(folder)
         if chunks.exists():
@@ -194,11 +203,13 @@ def _write_members(reader: ArchiveReader, raw: Path, chunks: Path, progress: Pro
         progress("restore", done, len(reader.manifest.members))
 
 
-def make_index(at: Layout, progress: Progress = silent) -> Report:
-    """The index of a restored campaign; by words alone, and `degraded`, where its embedder is not to be had here."""
+def make_index(at: Layout, lacking: str, progress: Progress = silent) -> Report:
+    """The index of a restored campaign; by words alone, and `degraded`, where something is lacking for another, and where
+    its embedder is not to be had here.
+    """
     try:
-        plan, degraded = make_plan(at), None
+        plan = make_plan(at)
     except UsageError as error:
-        plan, degraded = make_plan(at, embedder=NO_EMBEDDER), f"indexed by words alone: {error}"
+        plan, lacking = make_plan(at, embedder=NO_EMBEDDER), str(error)
     report = run_plan(at, plan, InProcess(), progress)
-    return replace(report, degraded=degraded) if degraded else report
+    return replace(report, degraded=f"indexed by words alone: {lacking}") if lacking else report

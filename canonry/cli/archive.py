@@ -67,6 +67,8 @@ def restore(given: argparse.Namespace) -> int:
     elif not given.quiet:
         print(f"{plural(done.index.rows, 'chunk')} can be found by words.")
         print_vectors(done.index)
+    for line in done.remarks:
+        note(given, line)
     return DEGRADED if done.index and done.index.degraded else 0
 
 

@@ -13,9 +13,9 @@ from canonry.cli.indexing import bring_up_to_date, set_embedder
 from canonry.cli.show import bold, chosen, confirm, plural, print_json, printable, size, table
 from canonry.config import EmbedSettings
 from canonry.embedders import NO_EMBEDDER, Embedder, load
-from canonry.embedders.address import is_served
 from canonry.errors import UsageError
 from canonry.locking import writing
+from canonry.servers.address import is_served
 
 if TYPE_CHECKING:
     from canonry.embedders.trial import Trial

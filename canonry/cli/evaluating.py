@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from canonry.catalog import Catalog
 from canonry.cli.show import Bar, bold, chosen, colour, dim, note, print_json, table
-from canonry.config import MODES, Settings
+from canonry.config import Settings
 from canonry.errors import UsageError
 from canonry.gate import Gate, pass_gate
 from canonry.layout import Layout
@@ -36,14 +36,19 @@ def read_questions(name: str) -> tuple[QuestionSet, str]:
 
 
 def run(given: argparse.Namespace) -> int:
+    from canonry.judge import Judge
+    from eval.asking import MODES, RERANK
     from eval.gate import read_rules
     from flows import evaluate
+    from flows.plan import campaign_settings
 
     at = chosen(given)
-    Catalog.open(at.catalog).close()
+    settings = campaign_settings(at)
     unknown = [mode for mode in given.modes if mode not in MODES]
     if unknown or not given.modes:
         raise UsageError(f"mode {', '.join(unknown)!r} is unknown; choose from {', '.join(MODES)}")
+    if RERANK in given.modes:
+        Judge(settings.judge)  # or the error that says how one is named
     rules = read_rules(given.gate) if given.gate else None
     questions, name = read_questions(given.questions)
     wanted = evaluate.Request(

@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from canonry import database
@@ -23,6 +23,7 @@ from canonry.files import room_for
 from canonry.holdings import Twin
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.restored import embedder_remark
 from canonry.tokens import COUNTER
 
 if TYPE_CHECKING:
@@ -295,6 +296,8 @@ def status(given: argparse.Namespace) -> int:
     at = chosen(given)
     plan, state = make_plan(at), read_index(at)
     trouble = plan.chosen.look() if plan.chosen else None
+    with closing(Catalog.open(at.catalog)) as catalog:
+        remark = embedder_remark(catalog)
     alone = json.loads(state.meta.get("lexical_only", "{}"))
     facts: dict[str, Any] = {
         "campaign_id": at.campaign, "sources": len(plan.documents), "chunks": state.rows, "embedder": plan.settings.embedder,
@@ -311,6 +314,7 @@ def status(given: argparse.Namespace) -> int:
     )
     if plan.chosen is None:
         print("Embedder: none; search is by words.")
+        note(given, remark)
     else:
         made_by = state.meta.get("vector_fingerprint") or "not made yet"
         without = plural(facts["chunks_without_vector"], "chunk")

@@ -81,6 +81,7 @@ def _build(given: argparse.Namespace, scope: Scope) -> Pack:
             context=context,
             pins=given.pins,
             state=state,
+            judge=given.judge,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,12 @@ from canonry.cli.show import Bar, chosen, note, plural, print_json, printable
 from canonry.locking import writing
 
 if TYPE_CHECKING:
+    from canonry.records import Source
     from flows.import_report import ImportReport
     from flows.refresh import Originals
 
-_ORDER = ("updated", "proposed", "declined", "unchanged", "missing", "refused")
+_ORDER = ("updated", "proposed", "declined", "unchanged", "missing", "restored", "refused")
+_RESTORED_SHOWN = 10
 
 
 def refresh(given: argparse.Namespace) -> int:
@@ -50,7 +53,8 @@ def refresh(given: argparse.Namespace) -> int:
 
 def _counts(originals: Originals, report: ImportReport) -> dict[str, int]:
     counts = Counter(file.outcome for file in report.imported)
-    counts["missing"], counts["refused"] = len(originals.missing), len(report.rejected)
+    counts["missing"], counts["restored"] = len(originals.missing), len(originals.restored)
+    counts["refused"] = len(report.rejected)
     return {what: counts[what] for what in _ORDER}
 
 
@@ -66,22 +70,31 @@ def _print(given: argparse.Namespace, originals: Originals, report: ImportReport
         for source in originals.missing:
             where = source.original_path or "imported elsewhere"
             print(printable(f"  missing: {source.original_filename} ({source.source_id}, {where}); the source stays"))
+        for source in originals.restored[:_RESTORED_SHOWN]:
+            name = f"{source.original_filename} ({source.source_id})"
+            print(printable(f"  restored: {name}; name it to read its original here: {source.original_path}"))
+        if len(originals.restored) > _RESTORED_SHOWN:
+            print(f"  restored: {len(originals.restored) - _RESTORED_SHOWN:,} more; --json lists all")
         print_vectors(report.index)
     note(given, waiting_line(report.waiting))
     print_complaints(given, report)
 
 
 def _json(given: argparse.Namespace, originals: Originals, report: ImportReport) -> dict[str, object]:
-    missing = [
-        {"file": source.original_filename, "source_id": source.source_id, "original_path": source.original_path or None}
-        for source in originals.missing
-    ]
     return {
         "dry_run": given.dry_run,
         "counts": _counts(originals, report),
         "files": [file_json(file) for file in report.imported],
-        "missing": missing,
+        "missing": _sources(originals.missing),
+        "restored": _sources(originals.restored),
         "refused": [{"file": error.name, "reason": error.reason} for error in report.rejected],
         "warnings": report.warnings,
         "index": None if given.dry_run else report.index.as_json(),
     }
+
+
+def _sources(sources: Sequence[Source]) -> list[dict[str, object]]:
+    return [
+        {"file": source.original_filename, "source_id": source.source_id, "original_path": source.original_path or None}
+        for source in sources
+    ]

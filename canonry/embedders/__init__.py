@@ -1,7 +1,7 @@
 """Embedders: a text becomes a vector of unit length, on this machine or by a server that the user named.
 
 `load("minilm")` gives the default, `load("static")` a quick table, `load("e5")` a model of a hundred languages,
-`load("none")` nothing; `ollama:MODEL` and `openai:MODEL` are models behind an address (`canonry.embedders.address`).
+`load("none")` nothing; `ollama:MODEL` and `openai:MODEL` are models behind an address (`canonry.servers.address`).
 Importing this package, and `fingerprint_of`, load no model and none of the libraries that run one, and open no connection.
 """
 
@@ -11,11 +11,11 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from canonry.config import EmbedSettings
-from canonry.embedders.address import is_served
 from canonry.embedders.models import MODELS
 from canonry.embedders.recipe import Facts, recipe_of
 from canonry.embedders.scripts import knows_scripts, scripts_of
 from canonry.errors import EmbedderError, UsageError
+from canonry.servers.address import is_served
 
 if TYPE_CHECKING:
     import numpy as np

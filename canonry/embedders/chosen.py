@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from canonry.config import EmbedSettings, Settings
 from canonry.embedders import Embedder, dimensions_of, fingerprint_of, load
-from canonry.embedders.address import is_served
 from canonry.embedders.recipe import Facts, notices_of, read_facts
 from canonry.errors import EmbedderError
 from canonry.layout import Layout
+from canonry.servers.address import is_served
 
 _DEFAULTS = EmbedSettings()
 REMEDY = "`canonry reindex` makes new vectors beside the old"

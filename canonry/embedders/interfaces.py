@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from canonry.config import EmbedSettings
-from canonry.embedders.address import Address
-from canonry.embedders.endpoint import Endpoint, Patience, Reply, says_too_long
 from canonry.embedders.replies import check_model, in_order, read_vectors
 from canonry.errors import EmbedderError
+from canonry.servers.address import Address
+from canonry.servers.endpoint import Endpoint, Patience, Reply, says_too_long
 
 if TYPE_CHECKING:
     import numpy as np

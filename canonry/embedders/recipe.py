@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from canonry.config import EmbedSettings
-from canonry.embedders.address import parse_address
 from canonry.embedders.families import Family, family_of
 from canonry.embedders.scripts import EVERY_SCRIPT
 from canonry.files import whole_file
+from canonry.servers.address import parse_address
 
 CODE_VERSION = 1  # raise it when windows, prefixes or normalisation change
 UNKNOWN_MAX_TOKENS = 512  # of a model that neither the table nor its server describes

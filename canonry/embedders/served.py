@@ -11,13 +11,13 @@ import numpy as np
 
 from canonry.config import EmbedSettings
 from canonry.embedders import estimate
-from canonry.embedders.address import parse_address
-from canonry.embedders.endpoint import Patience
 from canonry.embedders.families import family_of
 from canonry.embedders.interfaces import Interface, LengthRefused, open_interface
 from canonry.embedders.recipe import Facts, Recipe, first_window, recipe_of, scripts_and_floor
 from canonry.embedders.vectors import to_unit_length
 from canonry.errors import EmbedderError, TextTooLong
+from canonry.servers.address import parse_address
+from canonry.servers.endpoint import Patience
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,11 @@ import pytest
 
 from canonry.context import QueryContext
 from canonry.errors import UsageError
-from eval.asking import ask_all, located
+from eval.asking import RERANK, ask_all, ask_cold, located
 from eval.judge import covered
 from eval.questions import Judgement, Question, QuestionSet
 from tests.conftest import Workshop
+from tests.servers import Standin, grades
 
 LORE = """# Harbour
 
@@ -68,3 +69,11 @@ def test_a_place_that_a_new_version_does_not_hold_is_named(workshop: Workshop, t
     workshop.bring(at, workshop.write("harbour.md", LORE.replace("burns", "hangs")), decide="replace")
     with pytest.raises(UsageError, match=r"harbour\.md does not hold 'burns over the harbour wall', which question q1"):
         located(at, questions)
+
+
+def test_a_process_of_its_own_asks_the_judge_too(workshop: Workshop, server: Standin) -> None:
+    at = workshop.create(judge_url=server.url)
+    workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"), workshop.write("wick.md", "The wick of a lamp.\n"))
+    server.write = grades(lambda passage: 1)
+    assert ask_cold(at, [Question("q1", "lamp", "mechanics")] * 2, RERANK, 1) is not None
+    assert len(server.chats) == 1

@@ -101,6 +101,11 @@ def kill_at_every_step(what: str, source: Path, target: Path) -> list[tuple[int,
     return [tuple(one) for one in json.loads(done.stdout)]
 
 
+def without_logs(names: list[str]) -> list[str]:
+    """The files but for SQLite's log, which the last reader leaves or takes away."""
+    return [name for name in names if not name.endswith(("-wal", "-shm"))]
+
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
 
 
@@ -121,9 +126,7 @@ def test_a_killed_restore(data: Path, tmp_path: Path) -> None:
     assert code == 0
     assert len(killed) > 15
     assert {json.dumps(state) for _, state, _ in killed} == {"null", "[3, 3]"}
-    assert all(
-        [name for name in after if "-wal" not in name and "-shm" not in name] == undisturbed for _, _, after in killed
-    )
+    assert all(without_logs(after) == without_logs(undisturbed) for _, _, after in killed)
 
 
 def test_a_killed_export(data: Path, tmp_path: Path) -> None:

@@ -111,11 +111,13 @@ def answers(workshop: Workshop, at: Layout, moments: list[str]) -> list[dict[str
 
 
 def rows(at: Layout) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table of a catalog, but for the secret."""
+    """Every row of every table of a catalog, but for the secret and when it was restored."""
     db = Catalog.open(at.catalog).connection
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     return {
-        table: sorted(row for row in db.execute(f"SELECT * FROM {table}") if row[0] != "frame_secret")
+        table: sorted(
+            row for row in db.execute(f"SELECT * FROM {table}") if row[0] not in ("frame_secret", "restored_at")
+        )
         for table in tables
     }
 

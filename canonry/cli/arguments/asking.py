@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import add_question, add_ranking, command, lazily, words
+from canonry.cli.arguments.options import add_judge, add_question, add_ranking, command, lazily, words
 
 
 def add_commands(commands: Any) -> None:
@@ -23,6 +23,7 @@ def _add_query(commands: Any) -> None:
     )  # fmt: skip
     add_question(parser)
     add_ranking(parser)
+    add_judge(parser)
     parser.add_argument("--explain", action="store_true", help="show every component of every score")
 
 
@@ -48,6 +49,7 @@ def _add_pack(commands: Any) -> None:
         "listed on standard error. Every pack is kept for `canonry history`. Without options: as a player, at spoiler level 0.",
     )  # fmt: skip
     add_question(parser)
+    add_judge(parser)
     parser.set_defaults(role=None)  # --diff is refused beside a role
     budgets = parser.add_argument_group("budget, in tokens")
     budgets.add_argument("--budget", type=int, default=2000, metavar="N", help="of the whole pack (default: 2000)")

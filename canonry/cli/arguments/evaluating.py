@@ -52,7 +52,7 @@ def _add_run(group: Any) -> None:
         type=words,
         default=("lexical", "semantic", "hybrid"),
         metavar="a,b",
-        help="default: lexical,semantic,hybrid",
+        help="default: lexical,semantic,hybrid; rerank is hybrid in the order of the campaign's judge",
     )
     parser.add_argument(
         "-k", dest="ks", type=_numbers, default=(1, 3, 5, 8, 10), metavar="1,5,10", help="cut-offs of recall"

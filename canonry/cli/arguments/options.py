@@ -132,3 +132,12 @@ def add_ranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-rerank", action="store_true", help="order by words and meaning alone, without class, context and priority"
     )
+
+
+def add_judge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--judge",
+        "--rerank",
+        action="store_true",
+        help="let the model at judge.url grade the first 20 passages, and order them so (apart from --no-rerank)",
+    )

@@ -10,6 +10,7 @@ from canonry.embedders import register
 from canonry.layout import Layout
 from tests.conftest import Workshop
 from tests.fakes import WordBag
+from tests.servers import Standin, grades
 
 Run = Callable[..., tuple[int, str, str]]
 PLACES = ("harbour", "tower", "market", "bridge", "cellar", "garden", "temple", "forge")
@@ -64,6 +65,29 @@ def test_json_holds_every_question_in_every_mode(run: Run, folder: Path) -> None
     assert set(found["modes"]["hybrid"]["questions"]) == {*PLACES, "crypt"}
     assert found["modes"]["lexical"]["cold_ms"] is None
     assert found["passed"] is False
+
+
+def test_the_judge_is_measured_as_a_mode(run: Run, folder: Path, run_cli: Run, at: Layout, server: Standin) -> None:
+    code, _, err = run("run", folder, "--in-process", "--modes", "lexical,rerank")
+    assert (code, "--set judge.url" in err) == (2, True)
+    run_cli("--data", at.root, "campaign", "settings", "vell", "--set", f"judge.url={server.url}")
+
+    def is_asked_for(passage: str) -> int:
+        question = server.chats[-1]["messages"][-1]["content"].splitlines()[-1]
+        return 0 if any(f"lamp {name}" in question and f"in the {name} of" in passage for name in PLACES) else 3
+
+    server.write = grades(is_asked_for)  # the worst of judges
+    asked = ("run", folder, "--in-process", "--json", "--modes", "lexical,hybrid,rerank")
+    code, out, _ = run(*asked)
+    found = json.loads(out)
+    assert (code, list(found["modes"])) == (0, ["lexical", "hybrid", "rerank"])
+    recall = {mode: figures["means"]["Recall@1"] for mode, figures in found["modes"].items()}
+    assert recall == {"lexical": 1.0, "hybrid": 1.0, "rerank": 0.0}
+    assert found["evidence"]["judge"] == f"at {server.url}"
+    server.write = lambda passages: "no"
+    code, out, _ = run(*asked)
+    figures = json.loads(out)["modes"]["rerank"]
+    assert (code, figures["degraded"], figures["means"]["Recall@1"]) == (3, 9, 1.0)
 
 
 def test_a_first_question_can_be_timed_in_a_process_of_its_own(run: Run, folder: Path) -> None:

@@ -39,7 +39,11 @@ def test_refresh_tells_what_became_of_every_original(data: Path, run_cli: Cli, d
     code, out, _ = run_cli("refresh", "--data", data, "--json", *(["--dry-run"] if dry else []))
     told = json.loads(out)
     assert code == 1
-    assert told["counts"] == {"updated": 1, "proposed": 0, "declined": 0, "unchanged": 0, "missing": 1, "refused": 1}
+    assert {what: count for what, count in told["counts"].items() if count} == {
+        "updated": 1,
+        "missing": 1,
+        "refused": 1,
+    }
     assert [(file["file"], file["outcome"]) for file in told["files"]] == [("lamp.md", "updated")]
     assert [entry["file"] for entry in told["missing"]] == ["gate.md"]
     assert [entry["file"] for entry in told["refused"]] == ["well.md"]

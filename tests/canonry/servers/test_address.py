@@ -6,8 +6,8 @@ import ipaddress
 
 import pytest
 
-from canonry.embedders.address import parse_address, resolve, standing_of
 from canonry.errors import EmbedderError, UsageError
+from canonry.servers.address import parse_address, resolve, standing_of
 
 
 @pytest.mark.parametrize(

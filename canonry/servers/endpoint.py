@@ -1,6 +1,6 @@
 """One HTTP server that is asked for JSON: pinned to one address, patient within bounds, and never trusted.
 
-No redirect is followed, no proxy, key or password is taken from files or the environment but CANONRY_API_KEY, and no
+No redirect is followed, no proxy, key or password is taken from files or the environment but the one of its use, and no
 reply may be larger, slower or of another kind than what was asked for.
 """
 
@@ -22,14 +22,13 @@ from typing import Any
 
 import httpx
 
-from canonry.embedders.address import Address, resolve, standing_of
-from canonry.errors import EmbedderError
+from canonry.errors import CanonryError
+from canonry.servers.address import Address, resolve, standing_of
 
 CONNECTIONS = 4  # at once
 MOST_REPLY_BYTES = 64 * 1024 * 1024
 MOST_WAIT_S = 30.0  # of one Retry-After
 REST_S = 5.0  # after all tries failed, further requests fail at once for so long
-API_KEY = "CANONRY_API_KEY"
 _FIRST_WAIT_S = 0.3
 _MOST_BACKOFF_S = 8.0
 _FOR_THE_MOMENT = {408, 425, 429, 500, 502, 503, 504}
@@ -52,10 +51,6 @@ class Reply:
     content: Any = None
     text: str = ""
     wait_s: float | None = None  # what Retry-After asks for
-
-
-class Unreachable(EmbedderError):
-    """The server cannot be reached, or fails again and again: it may work later."""
 
 
 class _Line:
@@ -91,7 +86,7 @@ class Endpoint:
     def __init__(
         self, address: Address, *, allow_remote: bool = False, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Resolve the name, once and for all; an EmbedderError where the address may not be called."""
+        """Resolve the name, once and for all; the error of its use where the address may not be called."""
         self.address = address
         self._ip = resolve(address, allow_remote=allow_remote)
         self._sleep = sleep
@@ -108,22 +103,23 @@ class Endpoint:
         }
 
     def _authorisation(self) -> dict[str, str]:
-        key = os.environ.get(API_KEY, "").strip()
+        key = os.environ.get(self.address.use.key, "").strip()
         if not key:
             return {}
         if self.address.scheme == "http" and standing_of(self._ip) == "remote":
-            raise EmbedderError(
-                f"{self.address.url}: {API_KEY} would travel unencrypted; write https:// in the embedder's address"
+            use = self.address.use
+            raise use.error(
+                f"{self.address.url}: {use.key} would travel unencrypted; write https:// in the {use.noun}'s address"
             )
         return {"Authorization": f"Bearer {key}"}
 
     def ask(self, path: str, body: dict[str, object] | None, patience: Patience) -> Reply:
         """The reply to a POST of `body`, or to a GET: status 200 with its JSON, or any other that is not for the moment.
 
-        Unreachable where every try failed; EmbedderError for a reply that cannot be used.
+        The error of its use where every try failed, and for a reply that cannot be used.
         """
         if self._resting and time.monotonic() < self._resting[0]:
-            raise Unreachable(self._resting[1])
+            raise self.address.use.error(self._resting[1])
         waited, reason = 0.0, ""
         for tries in range(patience.retries + 1):
             asked_wait: float | None = None
@@ -134,7 +130,7 @@ class Endpoint:
                     return reply
                 reason, asked_wait = f"it answered {reply.status} {reply.text}".strip(), reply.wait_s
             except httpx.TransportError as error:
-                reason = _reason(error, patience)
+                reason = self._reason(error, patience)
                 if isinstance(error, httpx.ConnectError) and tries >= patience.retries // 2:
                     break  # nothing listens there
                 if isinstance(error, httpx.ReadTimeout) and tries >= min(1, patience.retries // 2):
@@ -145,9 +141,9 @@ class Endpoint:
                 break
             waited += wait_s
             self._sleep(wait_s)
-        message = f"{self.address.url} cannot be used now: {reason}; see that {self.address.model} is served there"
+        message = f"{self.address.url} cannot be used now: {reason}; see that {self.address.model or 'the model'} is served there"
         self._resting = (time.monotonic() + REST_S, message)
-        raise Unreachable(message)
+        raise self.address.use.error(message)
 
     def _once(self, path: str, body: dict[str, object] | None, patience: Patience) -> Reply:
         with self._line() as line:
@@ -213,8 +209,15 @@ class Endpoint:
         except (ValueError, RecursionError) as error:
             raise self._unusable(f"JSON that cannot be read ({error})") from error
 
-    def _unusable(self, what: str) -> EmbedderError:
-        return EmbedderError(f"{self.address.url} answered with {what}; nothing of it was stored")
+    def _reason(self, error: httpx.TransportError, patience: Patience) -> str:
+        if isinstance(error, httpx.ConnectTimeout):
+            return f"no connection within {patience.connect_s:g} s"
+        if isinstance(error, httpx.TimeoutException):
+            return f"no whole reply within {patience.whole_s:g} s ({self.address.use.settings}.timeout)"
+        return re.sub(r"\[errno -?\d+\] ", "", str(error).lower()) or type(error).__name__
+
+    def _unusable(self, what: str) -> CanonryError:
+        return self.address.use.error(f"{self.address.url} answered with {what}; nothing of it was used")
 
     @contextmanager
     def _line(self) -> Iterator[_Line]:
@@ -257,14 +260,6 @@ def says_too_long(reply: Reply) -> bool:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"it holds {name}")
-
-
-def _reason(error: httpx.TransportError, patience: Patience) -> str:
-    if isinstance(error, httpx.ConnectTimeout):
-        return f"no connection within {patience.connect_s:g} s"
-    if isinstance(error, httpx.TimeoutException):
-        return f"no whole reply within {patience.whole_s:g} s (embed.timeout, embed.batch)"
-    return re.sub(r"\[errno -?\d+\] ", "", str(error).lower()) or type(error).__name__
 
 
 def _excerpt(raw: bytes) -> str:

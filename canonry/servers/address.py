@@ -1,7 +1,7 @@
-"""Which model a SPEC names behind which address, and whether that address may be called.
+"""Which model is behind which address, and whether that address may be called.
 
 `ollama:MODEL` and `openai:MODEL` are asked on this machine; `…@http://HOST:PORT` names another server. Addresses of
-this machine are always called, private ones because the user wrote them, others only with `embed.allow_remote`.
+this machine are always called, private ones because the user wrote them, others only where the settings allow it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from canonry.errors import EmbedderError, UsageError
+from canonry.errors import CanonryError, EmbedderError, JudgeError, UsageError
 
 DEFAULT_URLS = {
     "ollama": "http://127.0.0.1:11434",
@@ -31,8 +31,25 @@ LookUp = Callable[..., Iterable[tuple[Any, ...]]]  # as socket.getaddrinfo
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """What a server is asked for: `noun` and `settings` as messages name them, `key` the variable that holds its key."""
+
+    noun: str
+    settings: str
+    key: str
+    error: type[CanonryError]
+
+
+EMBEDDING = Use("embedder", "embed", "CANONRY_API_KEY", EmbedderError)
+JUDGING = Use("judge", "judge", "CANONRY_JUDGE_KEY", JudgeError)  # a key of one server is never shown to another
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
-    """A model behind an address. `path` is what comes before the paths of the interface, mostly nothing."""
+    """A model behind an address. `path` is what comes before the paths of the interface, mostly nothing.
+
+    `spec` is what the user wrote: the SPEC of an embedder, the URL of a judge.
+    """
 
     spec: str
     kind: str
@@ -41,6 +58,7 @@ class Address:
     host: str
     port: int
     path: str = ""
+    use: Use = EMBEDDING
 
     @property
     def url(self) -> str:
@@ -64,20 +82,31 @@ def parse_address(spec: str) -> Address:
     if "://" in model or re.search(r"@[\w.-]+:\d+\Z", model):
         raise UsageError(f"embedder {spec!r}: an address starts with http:// or https://; write MODEL@http://HOST:PORT")
     url = matched["url"] or DEFAULT_URLS[matched["kind"]]
+    return _parse_url(url, spec, matched["kind"], model, EMBEDDING)
+
+
+def judge_address(url: str, model: str) -> Address:
+    """The address of a server of /v1/chat/completions; a UsageError says what is wrong with it."""
+    if not re.match(r"https?://", url) or any(ord(char) < 32 for char in url):
+        raise UsageError(f"judge {url!r}: an address starts with http:// or https://; write http://127.0.0.1:8080")
+    return _parse_url(url, url, "openai", model, JUDGING)
+
+
+def _parse_url(url: str, spec: str, kind: str, model: str, use: Use) -> Address:
     parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            f"the address of the {use.noun} holds a user name or a password, which the settings would show: "
+            f"put the key into the environment as {use.key}"
+        )
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise UsageError(f"embedder {spec!r}: the port of {url} is no number up to 65535") from None
-    if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            "the address of an embedder holds a user name or a password, which the settings would show: "
-            "put the key into the environment as CANONRY_API_KEY"
-        )
+        raise UsageError(f"{use.noun} {spec!r}: the port of {url} is no number up to 65535") from None
     if not parts.hostname or parts.query or parts.fragment or re.search(r"\s", url):
-        raise UsageError(f"embedder {spec!r}: {url} is not an address such as http://127.0.0.1:8080")
-    path = _PATHS[matched["kind"]].sub("", parts.path.rstrip("/"))
-    return Address(spec, matched["kind"], model, parts.scheme, parts.hostname, port, path)
+        raise UsageError(f"{use.noun} {spec!r}: {url} is not an address such as http://127.0.0.1:8080")
+    path = _PATHS[kind].sub("", parts.path.rstrip("/"))
+    return Address(spec, kind, model, parts.scheme, parts.hostname, port, path, use)
 
 
 def standing_of(ip: IP) -> str:
@@ -92,16 +121,16 @@ def standing_of(ip: IP) -> str:
 
 
 def resolve(address: Address, *, allow_remote: bool, look_up: LookUp = socket.getaddrinfo) -> IP:
-    """The one IP address that is called from now on, or an EmbedderError: unknown name, or not allowed."""
+    """The one IP address that is called from now on, or the error of its use: unknown name, or not allowed."""
     try:
         found = [ipaddress.ip_address(address.host)]
     except ValueError:
         try:
             answers = look_up(address.host, address.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise EmbedderError(
+            raise address.use.error(
                 f"{address.url}: the name {address.host} is not known here ({error}); correct the address of "
-                f"the embedder {address.spec}"
+                f"the {address.use.noun} {address.spec}"
             ) from error
         found = [ipaddress.ip_address(str(answer[4][0]).partition("%")[0]) for answer in answers]
     allowed = {"loopback", "private", *(("remote",) if allow_remote else ())}
@@ -109,8 +138,8 @@ def resolve(address: Address, *, allow_remote: bool, look_up: LookUp = socket.ge
     if usable:
         return usable[0]
     if all(standing_of(ip) == "unusable" for ip in found):
-        raise EmbedderError(f"{address.url}: {found[0]} is no address that can be called; write 127.0.0.1 instead")
-    raise EmbedderError(
+        raise address.use.error(f"{address.url}: {found[0]} is no address that can be called; write 127.0.0.1 instead")
+    raise address.use.error(
         f"{address.url}: {found[0]} is neither this machine nor a private network, and the campaign's texts would be "
-        "sent there; `canonry campaign settings ID --set embed.allow_remote=true` allows it"
+        f"sent there; `canonry campaign settings ID --set {address.use.settings}.allow_remote=true` allows it"
     )
