@@ -123,7 +123,14 @@ def list_contexts(given: argparse.Namespace) -> None:
         print_json([one.as_json() for one in stored])
         return
     rows = [
-        (one.context_id, one.created_at[:19], one.role, one.payload["charCount"], one.summary, one.payload["goal"])
+        (
+            one.context_id,
+            one.created_at[:19],
+            one.role,
+            one.payload["charCount"],
+            one.summary,
+            one.payload.get("goal", ""),
+        )
         for one in stored
     ]
     print(table(("id", "confirmed (UTC)", "for", "characters", "holds", "goal"), rows, right=(0, 3)))

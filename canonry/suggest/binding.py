@@ -120,7 +120,7 @@ def _value_problems(name: str, key: str, value: object) -> list[Problem]:
     return [
         Problem(name, f"/{key}/{at}", "is no id; write the id of a source, in quotes")
         for at, item in enumerate(value)
-        if not isinstance(item, str) or not item.strip()
+        if not isinstance(item, str) or not item.strip() or item.encode("utf-8", "replace").decode("utf-8") != item
     ]
 
 

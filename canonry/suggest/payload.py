@@ -112,11 +112,9 @@ def _block(
 
 def store_context(at: Layout, context: Context) -> int:
     """Keep a confirmed context, whole; returns its id. Busy where another process writes to the campaign."""
-    document = context.as_json()
-    details = {key: document[key] for key in ("charCount", *context.details)}
     row = (
         now(), context.role, context.spoiler_level, _dumped(context.spoiler_tags), _dumped(context.binding.as_json()),
-        context.system_prompt, context.context_summary, _dumped(details),
+        context.system_prompt, context.context_summary, _dumped(context.details),
     )  # fmt: skip
     with (
         database.plain_errors(at.catalog, "restore the campaign from an export"),
@@ -166,8 +164,8 @@ def _stored(at: Layout, scope: Scope, which: str, parameters: Sequence[object], 
 def _from_row(campaign_id: str, row: Sequence[object]) -> StoredContext:
     context_id, created_at, role, level, binding, prompt, line, details = row
     payload = {
-        "campaign_id": campaign_id, "role": role, "spoiler_level": level, "binding": json.loads(str(binding)),
-        "systemPrompt": prompt, "contextSummary": line, **json.loads(str(details)),
+        **json.loads(str(details)), "campaign_id": campaign_id, "role": role, "spoiler_level": level,
+        "binding": json.loads(str(binding)), "systemPrompt": prompt, "contextSummary": line, "charCount": len(str(prompt)),
     }  # fmt: skip
     return StoredContext(int(str(context_id)), str(created_at), str(role), str(line), payload)
 

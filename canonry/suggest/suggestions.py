@@ -5,9 +5,9 @@ Only entries that the scope may see are scored. A suggestion may be ignored: wha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog
@@ -79,7 +79,8 @@ def score_all(
     for entry in approved:
         if seen := texts.get(entry.entry_id):
             overlap = goal.overlap(f"{seen.title}\n{seen.text}")
-            found.append(Suggestion(entry, seen, score_entry(entry, current, orders, overlap)))
+            known = _without_unseen_chapters(entry, orders)
+            found.append(Suggestion(known, seen, score_entry(known, current, orders, overlap)))
     return sorted(found, key=lambda one: (-one.score.total, one.entry.entry_id))
 
 
@@ -103,6 +104,15 @@ def _orders(campaign: Campaign, catalog: Catalog, scope: Scope, names: Iterable[
             if name and facts.order is not None and source.source_id in in_sight:
                 orders[name] = min(facts.order, orders.get(name, facts.order))
     return orders
+
+
+def _without_unseen_chapters(entry: Entry, orders: Mapping[str, int]) -> Entry:
+    """The entry without the name of a chapter that is not in sight: a chapter's name can tell what happens in it."""
+    source, last = (
+        name if chapter_order(name, orders) is not None else None
+        for name in (entry.source_chapter, entry.last_mention_chapter)
+    )
+    return replace(entry, source_chapter=source, last_mention_chapter=last)
 
 
 def _current(name: str | None, orders: dict[str, int], scope: Scope) -> int | None:

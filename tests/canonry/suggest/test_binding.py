@@ -47,13 +47,14 @@ def test_entries_are_joined_after_those_that_are_there() -> None:
         ("", ["b.json: is not JSON"]),
         ("[" * 100_000, ["b.json: is not JSON"]),
         ("[]", ["b.json: is no JSON object"]),
+        ('{"knowledgeIds": ["\\ud800"]}', ["b.json#/knowledgeIds/0: is no id"]),
         ('{"knowledgeids": []}', ["b.json#/knowledgeids: is unknown; a binding has chapterIds"]),
         (
             '{"knowledgeIds": "k", "relevance": 1, "chapterIds": ["a", 3, ""]}',
             ["b.json#/knowledgeIds: is no list", "b.json#/relevance: is unknown", "b.json#/chapterIds/1: is no id", "b.json#/chapterIds/2: is no id"],
         ),
     ],
-    ids=["nothing", "deep", "a list", "another key", "everything at once"],
+    ids=["nothing", "deep", "a list", "half a character", "another key", "everything at once"],
 )  # fmt: skip
 def test_everything_that_is_wrong_is_said(text: str, said: list[str]) -> None:
     with pytest.raises(InvalidData) as error:

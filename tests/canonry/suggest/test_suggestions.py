@@ -91,6 +91,8 @@ def test_a_chapter_is_named_by_its_source_where_that_may_be_seen(story: Story) -
         for one in suggest(story.workshop.ask(story.at), Scope(), Situation("The Storm"))
     }
     assert scores == {"Near": 30, "Secretly near": 0}
+    told = [one.as_json("en") for one in suggest(story.workshop.ask(story.at), Scope())]
+    assert [one["source_chapter"] for one in told if one["source_chapter"]] == ["The Storm"]
     told = suggest(story.workshop.ask(story.at), NARRATOR, Situation("The Drowning"))
     assert {one.seen.title: one.score.chapter for one in told} == {"Near": 20, "Secretly near": 30}
     refused = []
