@@ -7,6 +7,7 @@ entry's id: the same id again is a new version of it, and what a review or an ed
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tempfile
@@ -37,7 +38,8 @@ from stages.statements import KNOWLEDGE_KEYS, parse_entry_value
 from stages.validate import validate_file
 
 LINES_ENDINGS = (".jsonl", ".ndjson")
-_ID = re.compile(r"[\w-]{1,64}\Z")
+_LONGEST_ID = 64
+_ID = re.compile(rf"[\w-]{{1,{_LONGEST_ID}}}\Z")
 _ALIASES = {
     "sourceChapterId": "source_chapter", "lastMentionChapterId": "last_mention_chapter", "foreshadowState": "foreshadow_state",
     "sourceChapter": "source_chapter", "lastMentionChapter": "last_mention_chapter",
@@ -98,8 +100,11 @@ def typed_entry(title: str, content: str, fields: Mapping[str, object], entry_id
 
 
 def id_of(title: str) -> str:
-    """The id of an entry that names none: the words of its title, in any script."""
-    return "-".join(re.findall(r"[^\W_]+", fold(title)))[:64].strip("-")
+    """The id of an entry that names none: the words of its title, in any script; of a long one the first and its hash."""
+    words = "-".join(re.findall(r"[^\W_]+", fold(title)))
+    if len(words) <= _LONGEST_ID:
+        return words
+    return f"{words[: _LONGEST_ID - 9].strip('-')}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def _with_defaults(fields: Mapping[str, object]) -> dict[str, object]:
