@@ -20,7 +20,7 @@ from canonry import database, lexical, ranking, standing
 from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.context import NO_CONTEXT, KnownNames, QueryContext, Surroundings
-from canonry.eligibility import NARRATOR, Scope, eligible_ranges
+from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources
 from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing
 from canonry.gate import Gate, default_mode, read_gate
 from canonry.layout import Layout, default_root, list_campaigns
@@ -244,6 +244,11 @@ class Campaign:
                     yield assemble.passage(row, 0.0, 0)
 
         return asked._at_one_moment(lambda snapshot: work(each(snapshot)))
+
+    def sources_in_sight(self, scope: Scope) -> set[str]:
+        """Ids of the sources of which the scope may see at least one passage."""
+        asked = self._at(scope)
+        return asked._at_one_moment(lambda snapshot: eligible_sources(snapshot.db, scope))
 
     def _at_one_moment(self, work: Callable[[_Snapshot], _Result]) -> _Result:
         """What `work` makes of one snapshot; done again when a writer switched generations between two of its reads."""

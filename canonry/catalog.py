@@ -29,7 +29,8 @@ _EDITABLE = {
     "title": "title", "class_": "class", "visibility": "visibility", "spoiler_level": "spoiler_level",
     "priority": "priority", "always_include": "always_include", "trust": "trust", "edition": "edition", "uri": "uri",
     "notes": "notes", "source_type": "source_type", "chapter": "chapter", "order": "reading_order", "scope": "scope",
-    "extra": "extra",
+    "importance": "importance", "status": "status", "foreshadow_state": "foreshadow_state",
+    "source_chapter": "source_chapter", "last_mention_chapter": "last_mention_chapter", "extra": "extra",
 }  # fmt: skip
 _SOURCE_COLUMNS = ", ".join(f"s.{column}" for column in _EDITABLE.values())
 

@@ -35,6 +35,9 @@ _JSON_SHAPES = {
     ("knowledge_source_version", "stated_tags"): "words",
     ("knowledge_source_version", "stated_roles"): "words",
     ("knowledge_retrieval_record", "supplied"): "mapping",
+    ("context_payload", "spoiler_tags"): "words",
+    ("context_payload", "binding"): "mapping",
+    ("context_payload", "details"): "mapping",
 }
 
 

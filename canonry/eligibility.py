@@ -172,3 +172,14 @@ def eligible_ranges(db: sqlite3.Connection, scope: Scope) -> Ranges:
         values,
     ).fetchall()
     return Ranges.merged(runs)
+
+
+def eligible_sources(db: sqlite3.Connection, scope: Scope) -> set[str]:
+    """Ids of the sources with a row that the scope may see."""
+    where, values = predicate(scope)
+    rows = db.execute(
+        "SELECT DISTINCT s.source_id FROM run r JOIN cat.knowledge_source_version v USING (version_id) "
+        f"JOIN cat.knowledge_source s USING (source_id) WHERE {where}",
+        values,
+    )
+    return {source_id for (source_id,) in rows}

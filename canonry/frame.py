@@ -95,8 +95,13 @@ def frame(
 
 def quote(text: str, marks: Sequence[str]) -> str:
     """Every line of a text behind `> `, with nothing invisible in it and none of the marks whole."""
-    lines = [_broken(_shown(line), marks) for line in _LINE_END.split(text)]
+    lines = [_broken(line, marks) for line in visible_lines(text)]
     return "\n".join(f"> {line}" if line else ">" for line in lines)
+
+
+def visible_lines(text: str) -> list[str]:
+    """The lines of a text, whatever ends them, with the number of each character that would not be seen in its place."""
+    return [_shown(line) for line in _LINE_END.split(text)]
 
 
 def _shown(line: str) -> str:

@@ -18,6 +18,7 @@ from canonry.layout import Layout
 from canonry.records import Source
 from canonry.text import normal_form
 
+ENTRY_ORIGIN = "entry:"  # in place of a path, before the id of an entry that is no file; no absolute path begins so
 _GONE = {errno.ENOENT, errno.ENOTDIR}
 
 
@@ -112,8 +113,9 @@ class Contents:
 
 
 def was_typed(source: Source) -> bool:
-    """Whether a source never had an original: a correction is what the user typed."""
-    return not source.original_path and source.facts.source_type == CORRECTION_TYPE
+    """Whether a source never had an original of its own: a correction, or an entry typed in or listed in a file of entries."""
+    is_correction = not source.original_path and source.facts.source_type == CORRECTION_TYPE
+    return is_correction or source.original_path.startswith(ENTRY_ORIGIN)
 
 
 def is_gone(original_path: str) -> bool:

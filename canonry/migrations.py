@@ -109,4 +109,24 @@ MIGRATIONS = (
     ) STRICT;
     CREATE INDEX proposal_of ON proposal (source_id);
     """,
+    """
+    ALTER TABLE knowledge_source ADD COLUMN importance INTEGER CHECK (importance BETWEEN 1 AND 5);
+    ALTER TABLE knowledge_source ADD COLUMN status TEXT CHECK (status IN ('approved', 'pending', 'rejected'));
+    ALTER TABLE knowledge_source ADD COLUMN foreshadow_state TEXT
+        CHECK (foreshadow_state IN ('buried', 'partial', 'resolved'));
+    ALTER TABLE knowledge_source ADD COLUMN source_chapter TEXT;
+    ALTER TABLE knowledge_source ADD COLUMN last_mention_chapter TEXT;
+    -- what a prompt was given: the selection as it was confirmed, and the whole text; it outlives its sources
+    CREATE TABLE context_payload (
+        context_id INTEGER PRIMARY KEY,
+        created_at TEXT NOT NULL,
+        role TEXT NOT NULL,
+        spoiler_level INTEGER NOT NULL CHECK (spoiler_level >= 0),
+        spoiler_tags TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(spoiler_tags)), -- folded, of what is in it
+        binding TEXT NOT NULL CHECK (json_valid(binding)),
+        system_prompt TEXT NOT NULL,
+        context_summary TEXT NOT NULL,
+        details TEXT NOT NULL CHECK (json_valid(details))
+    ) STRICT;
+    """,
 )

@@ -57,6 +57,9 @@ CLASSES = ("canon", "reference", "inspiration")
 PRIORITIES = ("low", "normal", "high")
 VISIBILITIES = ("normal", "hidden")
 SCOPES = ("invariant", "initial", "descriptive", "historical")
+ENTRY_TYPES = ("character", "foreshadow", "location", "relationship", "fact")  # of knowledge entries
+ENTRY_STATUSES = ("approved", "pending", "rejected")
+FORESHADOW_STATES = ("buried", "partial", "resolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class SourceFacts:
     """What is said of a source and may be changed later; it lives in the catalog and is applied when a query runs.
 
     `class_` is how true it is. `spoiler_level` 0 is safe. `allowed_roles` empty means every role. `extra` holds the
-    front-matter keys that canonry does not know, as JSON, so that nothing is dropped.
+    front-matter keys that canonry does not know, as JSON, so that nothing is dropped. The five fields after it are of
+    knowledge entries (`canonry.suggest`); a chapter is a number or a name.
     """
 
     title: str
@@ -86,6 +90,11 @@ class SourceFacts:
     order: int | None = None
     scope: str | None = None
     extra: str = "{}"
+    importance: int | None = None  # 1 to 5
+    status: str | None = None
+    foreshadow_state: str | None = None
+    source_chapter: str | None = None
+    last_mention_chapter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class _Import:
     def _draft(self, selected: Selected) -> tuple[Draft, bytes] | None:
         """A file read and classified, with the text to store; None where it makes no version now."""
         valid = self._reader.read(selected)
-        path = str(selected.path.resolve())
+        path = selected.identity
         known = self._paths.get(path)
         if known and known[1] == valid.original_hash:
             if known[0] in self._known:
@@ -138,7 +138,7 @@ class _Import:
             return None
         hashes = Hashes(valid.original_hash, hashlib.sha256(valid.data).hexdigest(), holdings.normal_hash(valid.data))
         if not known:
-            if self._choices.follow_moves and (moved := self._moved(selected, valid)):
+            if self._choices.follow_moves and not selected.origin and (moved := self._moved(selected, valid)):
                 self._move(moved, path, selected.name, valid.original_hash)
                 self._here_already(selected, valid, moved.source_id, "renamed")
                 return None
@@ -180,7 +180,7 @@ class _Import:
 
     def _moved(self, selected: Selected, valid: Validated) -> Source | None:
         """The source whose original this file was, under another name or in another place; by preference of the same name."""
-        path = str(selected.path.resolve())
+        path = selected.identity
         holders = [self._known[name] for name in self._contents.from_file(valid.original_hash) if name in self._known]
         alike = [s for s in holders if KINDS[s.mime_type] == valid.kind and not holdings.was_typed(s)]
         gone = [s for s in alike if holdings.has_moved(s.original_path, path)]
@@ -220,7 +220,7 @@ class _Import:
 
     def _propose(self, selected: Selected, valid: Validated, hashes: Hashes, said: Statement) -> None:
         """A new text of a locked source waits for a decision; what it says more strictly on secrecy holds at once."""
-        path = str(selected.path.resolve())
+        path = selected.identity
         source = self._known[self._paths[path][0]]
         said = replace(said, facts=self._after_edits(source.source_id, said.facts))
         text = ProposedText(

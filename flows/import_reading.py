@@ -53,7 +53,7 @@ class Reader:
         """What is said of the file; RejectedFile where a statement cannot be read."""
         with timed(self._report, "classify"):
             front = read_front_matter(valid.data)
-            rules = self._rules.of(selected.path.resolve())
+            rules = self._rules.of(selected.place)
             facts, heading_rules, warnings = classify.classify(selected.name, rules, front, self._options, valid.data)
         self._report.warnings += [f"{selected.name}: {warning}" for warning in warnings]
         title = front.fields.get("title")

@@ -15,13 +15,23 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from canonry.errors import RejectedFile, UsageError
-from canonry.records import HeadingRule, SourceFacts
+from canonry.records import ENTRY_TYPES, HeadingRule, SourceFacts
 from stages.chunking.document import find_lost_marks
 from stages.chunking.front_matter import MAX_BLOCK_BYTES, FrontMatter
 from stages.chunking.marks import unmasked
 from stages.folder_rules import FolderRules, matches
 from stages.select import KINDS
-from stages.statements import _MEANT, KNOWN_KEYS, SECRECY_KEYS, combined, meant_key, parse_facts, plainly
+from stages.statements import (
+    _MEANT,
+    KNOWLEDGE_KEYS,
+    KNOWN_KEYS,
+    SECRECY_KEYS,
+    combined,
+    meant_key,
+    parse_entry_value,
+    parse_facts,
+    plainly,
+)
 
 VERSION = "1"
 _FENCES = re.compile(r"(?:-{2,}|\.{3}|[—–]+|\+{3,}|~{3,}|\*{3,}|_{3,}|;{3,}|={3,})[ \t]*\Z")
@@ -65,9 +75,31 @@ def classify(
     if data:
         warnings += find_lost_marks(data, KINDS.get(Path(name).suffix.lower(), "markdown"))
     extra |= {key: value for key, value in front.fields.items() if key not in fields}
+    facts, used, foreign = _with_entry_facts(facts, stated)
+    warnings += foreign
+    extra = {key: value for key, value in extra.items() if key not in used}
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
+
+
+def _with_entry_facts(
+    facts: SourceFacts, stated: Sequence[Mapping[str, object]]
+) -> tuple[SourceFacts, set[str], list[str]]:
+    """(facts with those of a knowledge entry, the keys that were used, what is said of values that mean nothing).
+
+    The same keys mean other things in other notes (`status: done`), so they count where the type is one of an entry's.
+    """
+    found: dict[str, object] = {}
+    warnings: list[str] = []
+    if facts.source_type in ENTRY_TYPES:
+        for statement in stated:
+            for key in sorted(KNOWLEDGE_KEYS & statement.keys()):
+                try:
+                    found[key] = None if statement[key] is None else parse_entry_value(key, statement[key])
+                except UsageError as error:
+                    warnings.append(f"metadata of this {facts.source_type} says {error}; kept as a note, not used")
+    return replace(facts, **found), set(found), warnings  # type: ignore[arg-type]
 
 
 def _nested(fields: Mapping[str, object], warnings: list[str]) -> list[dict[str, object]]:

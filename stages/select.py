@@ -22,6 +22,17 @@ class Selected:
     path: Path
     name: str
     folder: Path | None  # the imported folder it came from; its canonry.toml applies
+    origin: str = ""  # what its source is known by, where that is not its path
+    beside: Path | None = None  # the file whose folders speak for it, where these are not its own
+
+    @property
+    def identity(self) -> str:
+        return self.origin or str(self.path.resolve())
+
+    @property
+    def place(self) -> Path:
+        """Where the rules of its folders are looked for."""
+        return (self.beside or self.path).resolve()
 
 
 @dataclass(slots=True)

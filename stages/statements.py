@@ -9,7 +9,15 @@ from typing import Any
 
 from canonry.eligibility import HIGHEST_LEVEL
 from canonry.errors import UsageError
-from canonry.records import CLASSES, PRIORITIES, SCOPES, VISIBILITIES, SourceFacts
+from canonry.records import (
+    CLASSES,
+    ENTRY_STATUSES,
+    FORESHADOW_STATES,
+    PRIORITIES,
+    SCOPES,
+    VISIBILITIES,
+    SourceFacts,
+)
 from canonry.text import fold
 from stages.chunking.marks import unmasked
 
@@ -24,6 +32,8 @@ KNOWN_KEYS = {"class", "type", "spoiler", "spoiler_level", "always_include", "or
 }
 SECRECY_KEYS = {"visibility", "spoiler", "spoiler_level", "spoiler_tags", "allowed_roles"}
 KNOWLEDGE_KEYS = {"importance", "status", "foreshadow_state", "source_chapter", "last_mention_chapter"}
+_ENTRY_CHOICES = {"status": ENTRY_STATUSES, "foreshadow_state": FORESHADOW_STATES}
+IMPORTANCES = range(1, 6)
 _MEANT = {
     "visibility": "visibility", "hidden": "hidden", "spoiler": "spoiler", "spoilerlevel": "spoiler_level", "spoilertag": "spoiler_tags",
     "spoilertags": "spoiler_tags", "allowedrole": "allowed_roles", "allowedroles": "allowed_roles",
@@ -93,6 +103,19 @@ def parse_facts(statement: Mapping[str, object], *, order: object = None) -> dic
                 raise UsageError('spoiler = "by-order" without an `order` in the file; give the file its order')
             facts["spoiler_level"] = max(_level("order", order), int_of(facts.get("spoiler_level", 0)))
     return facts
+
+
+def parse_entry_value(key: str, value: object) -> object:
+    """The value of one of KNOWLEDGE_KEYS as SourceFacts has it; UsageError for one that means nothing."""
+    if key in _ENTRY_CHOICES:
+        return _choice(key, value, _ENTRY_CHOICES[key])
+    if key == "importance":
+        if isinstance(value, bool) or value not in IMPORTANCES or not isinstance(value, int):
+            raise UsageError(f"{key} {value!r}, which is no whole number from 1 to 5")
+        return value
+    if isinstance(value, (bool, float)):
+        raise UsageError(f"{key} {value!r}, which is neither a chapter's number nor its name")
+    return _text(key, value) or None
 
 
 def after_edits(imported: SourceFacts, current: SourceFacts, edited: Sequence[str]) -> SourceFacts:

@@ -143,6 +143,8 @@ ASK = "from canonry.cli import main\nassert main(sys.argv[1:]) == 0"
         ("source", "chunks", "lamp.md"),
         ("campaign", "list"),
         ("campaign", "show", "vell"),
+        ("suggest", "--chapter", "3", "--goal", "lamp"),
+        ("context", "list"),
     ],
     ids=" ".join,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,9 +25,15 @@ class InvalidData(CanonryError):
     """Content, an origin, an event or a save that its schema or the world refuses. The text has a line for each."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(sorted(set(problems)))
+        self.problems = tuple(sorted(set(problems), key=_place))
         lines = list(map(str, self.problems))
         super().__init__(lines[0] if len(lines) == 1 else "\n  ".join((f"{len(lines)} problems:", *lines)))
 
     def __reduce__(self) -> tuple[type[InvalidData], tuple[tuple[Problem, ...]]]:
         return InvalidData, (self.problems,)
+
+
+def _place(problem: Problem) -> list[str | int]:
+    """By file, pointer and message, where line 10 comes after line 9."""
+    parts = re.split(r"(\d{1,18})", f"{problem.file}\0{problem.pointer}\0{problem.message}")
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)]

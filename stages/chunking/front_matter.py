@@ -64,6 +64,18 @@ def read_front_matter(data: bytes) -> FrontMatter:
     return FrontMatter(fields, closing.end(), warning, _repeated(block.decode("utf-8")))
 
 
+def key_lines(data: bytes) -> dict[str, int]:
+    """Key of a file's front matter -> the line of the file on which it stands, from 1; empty where there is none."""
+    front = read_front_matter(data)
+    opening = _OPENING.match(data, len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0)
+    closing = _CLOSING.search(data, opening.end()) if opening else None
+    if not front.fields or not opening or not closing:
+        return {}
+    root = yaml.compose(data[opening.end() : closing.start()].decode("utf-8"), Loader=_Loader)
+    assert isinstance(root, yaml.MappingNode)
+    return {node.value: node.start_mark.line + 2 for node, _ in root.value if isinstance(node, yaml.ScalarNode)}
+
+
 def _unclosed_warning(data: bytes, start: int) -> str:
     if len(data) - start > MAX_BLOCK_BYTES and _CLOSING.search(data, start):
         return f"front matter is longer than {MAX_BLOCK_BYTES // 1024} KiB and was read as text: shorten it"
