@@ -10,6 +10,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── Busy                     another process holds the campaign's write lock, named in the message
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
 ├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
+├── ContextFailure           (contexts.failures) a selection, a session or an assembly that is refused; a tree of its own
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on
     └── TextTooLong          some texts are longer than the model takes; they can be cut smaller
