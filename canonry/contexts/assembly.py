@@ -77,11 +77,17 @@ class Assembly:
 
 
 def failures_of(
-    inventory: Inventory, selected: Sequence[Ref], required: Sequence[Ref] = (), *, told_all: bool = False
+    inventory: Inventory,
+    selected: Sequence[Ref],
+    required: Sequence[Ref] = (),
+    *,
+    told_all: bool = False,
+    alone: bool = False,
 ) -> list[ContextFailure]:
     """Everything that is wrong with a selection, one failure a kind, each with all its ids; empty where nothing is.
 
-    `told_all` is for eyes that may see everything: it tells a forbidden item from one that is not there.
+    `told_all` is for eyes that may see everything: it tells a forbidden item from one that is not there. `alone` asks
+    only whether each item is what it was, not what must stand beside it.
     """
     refs = [*selected, *required]
     found = inventory.find(ref.id for ref in refs)
@@ -103,7 +109,7 @@ def failures_of(
             missing.append(ref.id)
     chosen = {ref.id for ref in selected} | {item.id for item in inventory.pinned()}
     unselected = [ref.id for ref in required if ref.id in found and ref.id not in chosen]
-    lone = _lone(inventory, [found[ref.id] for ref in selected if ref.id in found], chosen)
+    lone = {} if alone else _lone(inventory, [found[ref.id] for ref in selected if ref.id in found], chosen)
     return _told(inventory, stale, missing, invalidated, forbidden, unselected, lone)
 
 

@@ -58,6 +58,10 @@ class Inventory:
         always = {item.id: item for item in self._items(self.campaign.standing(self.scope)[0])}
         return in_order([*always.values(), *(item for item in self._eligible() if item.pinned)])
 
+    def others(self) -> list[Item]:
+        """Eligible items that are no passages, in their order."""
+        return in_order(self._eligible())
+
     def search(self, query: str, *, mode: str | None, limit: int) -> tuple[Answer, list[Item]]:
         """The campaign's answer to a question, and its passages as items, in its order. It makes candidates, no more."""
         scope = self.scope

@@ -16,8 +16,18 @@ _ASSEMBLE = """Check an exact selection and print it as a text for a prompt. FIL
 stand beside what corrects it. What is pinned or required must fit the hot budget; the rest fills the working budget,
 whole items, by priority and then as selected."""
 
+_SELECT = """Let a program or a model select context for a task: JSON lines on standard input and output. FILE is JSON: {"task":
+TEXT, "role":, "spoiler_level":, "forbid_tags":, "story_time":, "as_of":, "searches": [modes], "required": [IDs],
+"budget": {"calls":, "tokens":, "hot":, "working":}}. The first line out names the calls: search, fetch, select, stop. Each
+is on the disk before it is answered; --session goes on where an interrupted session was. Exit code 3 where it is left open."""
+
 
 def add_commands(commands: Any) -> None:
+    _add_context(commands)
+    _add_session(commands)
+
+
+def _add_context(commands: Any) -> None:
     group = group_of(commands, "context", "what a model is given for a task: inspect, select, assemble")
     inspect = command(
         group, "inspect", lazily("contexts", "inspect"), "list the items that a role may be given", _INSPECT
@@ -35,6 +45,42 @@ def add_commands(commands: Any) -> None:
     add_scope(assemble)
     add_budgets(assemble)
     assemble.add_argument("--as", dest="viewer", choices=("narrator",), help="who reads the errors: tell all of them")
+
+    select = command(
+        group, "select", lazily("sessions", "select"), "let a program or a model select context, line by line", _SELECT
+    )
+    which = select.add_mutually_exclusive_group(required=True)
+    which.add_argument("--task", type=Path, metavar="FILE", help="begin a session for this task")
+    which.add_argument("--session", metavar="ID", help="go on with this session")
+    add_supplies(select)
+    add_grants(select)
+
+
+def _add_session(commands: Any) -> None:
+    group = group_of(commands, "session", "sessions in which context was selected")
+    listing = command(group, "list", lazily("sessions", "list_all"), "list the latest sessions")
+    listing.add_argument("--limit", type=int, default=20, metavar="N", help="so many (default: 20)")
+    show = command(group, "show", lazily("sessions", "show"), "show what happened in a session")
+    show.add_argument("--text", action="store_true", help="print the context that it was stopped with instead")
+    resume = command(
+        group, "resume", lazily("sessions", "resume"), "rebuild what a session had selected, and say what is stale",
+        "Rebuild what a session had selected from its events and hold it against today's sources. What is no longer what it was\n"
+        "leaves the selection and is named; exit code 3. `canonry context select --session ID` then goes on with it.",
+    )  # fmt: skip
+    for parser in (show, resume):
+        parser.add_argument("id", metavar="ID")
+    add_grants(resume)
+    for parser in (listing, show, resume):
+        parser.add_argument(
+            "--role",
+            default="player",
+            help="who asks: shown are sessions for this role and for player (default: player)",
+        )
+        parser.add_argument("--spoiler-level", type=int, default=0, metavar="N", help="up to this level (default: 0)")
+        parser.add_argument(
+            "--forbid-tags", type=words, default=(), metavar="a,b", help="that were kept from these spoiler tags"
+        )
+        add_story_time(parser)
 
 
 def group_of(commands: Any, name: str, help_: str) -> Any:
@@ -56,6 +102,10 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
     )
     add_story_time(parser)
     parser.add_argument("--as-of", metavar="TIME", help="the versions that were live then")
+    add_supplies(parser)
+
+
+def add_supplies(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", type=Path, metavar="FILE", help="a game, for its accepted state")
     parser.add_argument("--blocks", type=Path, metavar="FILE", help="items of your own, as JSON")
 
@@ -65,3 +115,8 @@ def add_budgets(parser: argparse.ArgumentParser) -> None:
         "--hot", type=int, default=1000, metavar="N", help="tokens for what must be there (default: 1000)"
     )
     parser.add_argument("--working", type=int, default=3000, metavar="N", help="tokens for the rest (default: 3000)")
+
+
+def add_grants(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--more-calls", type=int, default=0, metavar="N", help="so many calls beyond its budget")
+    parser.add_argument("--more-tokens", type=int, default=0, metavar="N", help="so many tokens beyond its budget")
