@@ -20,6 +20,7 @@ from canonry.contexts.blocks import read_blocks
 from canonry.contexts.failures import ContextFailure
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import ORIGINS, Item
+from canonry.contexts.memory import remembered
 from canonry.contexts.selection import MOST_BYTES, parse_selection
 from canonry.contexts.tiers import Budgets
 from canonry.eligibility import NARRATOR, Scope
@@ -105,7 +106,7 @@ def inventory_of(given: argparse.Namespace) -> Iterator[Inventory]:
     save = read_save(given.save) if given.save else None
     blocks = tuple(read_blocks(given.blocks)) if given.blocks else ()
     with Campaign(chosen(given)) as campaign:
-        yield Inventory(campaign, scope, save, blocks)
+        yield Inventory(campaign, scope, save, (*remembered(campaign, scope), *blocks))
 
 
 def _marks(item: Item) -> str:

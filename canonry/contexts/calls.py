@@ -27,7 +27,8 @@ class Call:
     parameters: Mapping[str, Any]
 
 
-def _call(name: str, description: str, required: Sequence[str] = (), **properties: Mapping[str, Any]) -> Call:
+def make_call(name: str, description: str, required: Sequence[str] = (), **properties: Mapping[str, Any]) -> Call:
+    """A call whose arguments are these, and no others."""
     schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return Call(name, description, schema)
 
@@ -39,7 +40,7 @@ _LIMIT = {"type": "integer", "minimum": 1, "maximum": min(50, LARGEST_LIMIT)}
 
 
 def search_call(modes: Sequence[str] = MODES) -> Call:
-    return _call(
+    return make_call(
         "search",
         "Look for passages by a question or by words. What comes back are candidates with their scores as evidence; whether "
         f"one is relevant is yours to decide. Search again with other words where that was not it. {DATA}",
@@ -48,8 +49,8 @@ def search_call(modes: Sequence[str] = MODES) -> Call:
     )  # fmt: skip
 
 
-FETCH = _call("fetch", f"Read items whole, by id. {DATA}", ("ids",), ids=_IDS)
-SELECT = _call(
+FETCH = make_call("fetch", f"Read items whole, by id. {DATA}", ("ids",), ids=_IDS)
+SELECT = make_call(
     "select",
     "Say which items the context is to hold: the exact set, in place of what was selected before. With a fingerprint, the "
     "item must still be what it was when you read it.",
@@ -70,7 +71,7 @@ SELECT = _call(
         },
     },
 )  # fmt: skip
-STOP = _call(
+STOP = make_call(
     "stop",
     "End the session when the selection is enough for the task: it is checked and put together. Costs no call. Where the check "
     "fails, the session goes on.",

@@ -49,10 +49,14 @@ _STEPS = (
         created_at TEXT NOT NULL,
         author TEXT NOT NULL,
         text TEXT NOT NULL CHECK (text <> ''),
-        refs TEXT NOT NULL CHECK (json_valid(refs)),
-        roles TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(roles)),
-        invalidated_at TEXT,
-        invalidated_why TEXT NOT NULL DEFAULT ''
+        refs TEXT NOT NULL CHECK (json_valid(refs)), -- the passages that it was derived from, as they were
+        role TEXT NOT NULL, -- what its author could see, and so what it could tell
+        spoiler_level INTEGER NOT NULL,
+        story_time INTEGER NOT NULL,
+        forbid_tags TEXT NOT NULL CHECK (json_valid(forbid_tags)),
+        readers TEXT NOT NULL CHECK (json_valid(readers)), -- further roles, by the owner of the campaign
+        withdrawn_at TEXT,
+        withdrawn_why TEXT NOT NULL DEFAULT ''
         ) STRICT""",
     ),
 )

@@ -23,6 +23,7 @@ from canonry.contexts.failures import BudgetSpent, ContextFailure, MissingEviden
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import KNOWLEDGE, Item
 from canonry.contexts.journal import Event, Journal, Opened
+from canonry.contexts.memory import remembered
 from canonry.contexts.selection import read_refs
 from canonry.contexts.task import Task, task_of
 from canonry.errors import CanonryError, NotFound
@@ -115,8 +116,8 @@ class Session:
             "session": self.session_id, "task": self.task.task, "role": self.task.scope.role,
             "calls": [asdict(call) for call in self.calls], "left": self.left,
             "budgets": asdict(self.task.budgets), "required": [ref.id for ref in self.task.required],
-            "pinned": [_candidate(item) for item in self.inventory.pinned()],
-            "candidates": [_candidate(item) for item in others], "selected": [ref.id for ref in self.state.selected],
+            "pinned": [candidate(item) for item in self.inventory.pinned()],
+            "candidates": [candidate(item) for item in others], "selected": [ref.id for ref in self.state.selected],
         }  # fmt: skip
 
     def call(self, name: object, arguments: object) -> dict[str, object]:
@@ -193,23 +194,16 @@ class Session:
 
     def _search(self, given: Mapping[str, Any]) -> Answered:
         mode = given.get("mode") or ("lexical" if "lexical" in self.task.searches else self.task.searches[0])
-        answer, items = self.inventory.search(given["query"], mode=mode, limit=given.get("limit", _DEFAULT_LIMIT))
-        found = []
-        for passage, item in zip(answer.results, items, strict=True):
-            evidence = {
-                "lexical_score": passage.lexical_score, "semantic_score": passage.semantic_score,
-                "fused_score": passage.fused_score, "reasons": passage.reasons,
-            }  # fmt: skip
-            found.append(_candidate(item) | {"evidence": evidence})
-        told = {"mode": answer.mode, "degraded": answer.degraded, "candidates": found}
-        return told, {"query": given["query"], "mode": answer.mode, "ids": [item.id for item in items]}
+        told = candidates(self.inventory, given["query"], mode, given.get("limit"))
+        ids = [one["id"] for one in told["candidates"]]
+        return told, {"query": given["query"], "mode": told["mode"], "ids": ids}
 
     def _fetch(self, given: Mapping[str, Any]) -> Answered:
         ids = list(dict.fromkeys(given["ids"]))
         found = self.inventory.find(ids)
         if missing := [id_ for id_ in ids if id_ not in found]:
             raise MissingEvidence(f"{named(missing)}: not there for this role; search shows what is", missing)
-        items = [_candidate(found[id_], whole=True) for id_ in ids]
+        items = [candidate(found[id_], whole=True) for id_ in ids]
         return {"items": items}, {"ids": ids, "fingerprints": [found[id_].fingerprint for id_ in ids]}
 
     def _select(self, given: Mapping[str, Any]) -> Answered:
@@ -264,11 +258,25 @@ def resume(journal: Journal, campaign: Campaign, session_id: str) -> tuple[Sessi
 
 
 def _inventory(campaign: Campaign, task: Task, save: Path | None, blocks: str) -> Inventory:
-    supplied = tuple(parse_blocks(blocks.encode(), "blocks")) if blocks else ()
-    return Inventory(campaign, task.scope, read_save(save) if save else None, supplied)
+    supplied = parse_blocks(blocks.encode(), "blocks") if blocks else []
+    notes = remembered(campaign, task.scope)
+    return Inventory(campaign, task.scope, read_save(save) if save else None, (*notes, *supplied))
 
 
-def _candidate(item: Item, *, whole: bool = False) -> dict[str, object]:
+def candidates(inventory: Inventory, query: str, mode: str | None, limit: int | None) -> dict[str, Any]:
+    """What a search found, in its order, with the scores as evidence."""
+    answer, items = inventory.search(query, mode=mode, limit=limit or _DEFAULT_LIMIT)
+    found = []
+    for passage, item in zip(answer.results, items, strict=True):
+        evidence = {
+            "lexical_score": passage.lexical_score, "semantic_score": passage.semantic_score,
+            "fused_score": passage.fused_score, "reasons": passage.reasons,
+        }  # fmt: skip
+        found.append(candidate(item) | {"evidence": evidence})
+    return {"mode": answer.mode, "degraded": answer.degraded, "candidates": found}
+
+
+def candidate(item: Item, *, whole: bool = False) -> dict[str, object]:
     """An item as a driver sees it: with its whole text, or how that begins."""
     text = " ".join(item.text.split())
     said = {"text": item.text} if whole else {"excerpt": text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"}

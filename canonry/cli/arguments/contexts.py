@@ -25,6 +25,8 @@ is on the disk before it is answered; --session goes on where an interrupted ses
 def add_commands(commands: Any) -> None:
     _add_context(commands)
     _add_session(commands)
+    _add_memory(commands)
+    _add_mcp(commands)
 
 
 def _add_context(commands: Any) -> None:
@@ -71,16 +73,44 @@ def _add_session(commands: Any) -> None:
         parser.add_argument("id", metavar="ID")
     add_grants(resume)
     for parser in (listing, show, resume):
-        parser.add_argument(
-            "--role",
-            default="player",
-            help="who asks: shown are sessions for this role and for player (default: player)",
-        )
-        parser.add_argument("--spoiler-level", type=int, default=0, metavar="N", help="up to this level (default: 0)")
-        parser.add_argument(
-            "--forbid-tags", type=words, default=(), metavar="a,b", help="that were kept from these spoiler tags"
-        )
-        add_story_time(parser)
+        add_reader(parser)
+
+
+def _add_memory(commands: Any) -> None:
+    group = group_of(commands, "memory", "notes derived from passages; never canon")
+    add = command(
+        group, "add", lazily("memory", "add"), "keep a note that was derived from passages",
+        "Keep a note that was derived from passages. It is bound to the versions that they came from: when one has another text, the\n"
+        "note is invalid, and kept. No query finds it; it is an item of `canonry context`, for the role that wrote it.",
+    )  # fmt: skip
+    add.add_argument("note", metavar="TEXT")
+    add.add_argument("--of", type=words, required=True, metavar="ID,ID", help="the passages that it comes from")
+    add.add_argument("--author", default="user", metavar="NAME", help="who wrote it (default: user)")
+    add.add_argument(
+        "--readers", type=words, default=(), metavar="a,b", help="roles that may read it beside the one that wrote it"
+    )
+    add_scope(add)
+    listing = command(group, "list", lazily("memory", "list_all"), "list notes, and which hold no more")
+    withdraw = command(group, "withdraw", lazily("memory", "withdraw"), "let a note hold no more; it is kept")
+    withdraw.add_argument("id", metavar="ID", help="as in memory:7")
+    withdraw.add_argument("--why", default="", metavar="T", help="kept with it")
+    for parser in (listing, withdraw):
+        add_reader(parser)
+
+
+def _add_mcp(commands: Any) -> None:
+    parser = command(
+        commands, "mcp", lazily("serving", "mcp"), "serve a role's tools to an MCP client, on standard input and output",
+        "Serve tools over the Model Context Protocol on standard input and output: search, fetch, pack, assemble, with --save\n"
+        "state, for a narrator inspect and why too. The role and its limits are those given here, whatever the client says.\n"
+        "With --task or --session the tools are the calls of that session, which keeps what is called. Needs canonry[mcp].",
+    )  # fmt: skip
+    add_scope(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--task", type=Path, metavar="FILE", help="serve a session for this task; it names the role")
+    which.add_argument("--session", metavar="ID", help="go on with this session")
+    add_grants(parser)
+    parser.add_argument("--write", action="store_true", help="with `remember`, which keeps notes; nothing else writes")
 
 
 def group_of(commands: Any, name: str, help_: str) -> Any:
@@ -103,6 +133,18 @@ def add_scope(parser: argparse.ArgumentParser) -> None:
     add_story_time(parser)
     parser.add_argument("--as-of", metavar="TIME", help="the versions that were live then")
     add_supplies(parser)
+
+
+def add_reader(parser: argparse.ArgumentParser) -> None:
+    """Who looks at what was made for a role."""
+    parser.add_argument(
+        "--role", default="player", help="who asks: shown is what is for this role and for player (default: player)"
+    )
+    parser.add_argument("--spoiler-level", type=int, default=0, metavar="N", help="up to this level (default: 0)")
+    parser.add_argument(
+        "--forbid-tags", type=words, default=(), metavar="a,b", help="only what was kept from these spoiler tags"
+    )
+    add_story_time(parser)
 
 
 def add_supplies(parser: argparse.ArgumentParser) -> None:
