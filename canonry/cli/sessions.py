@@ -7,9 +7,11 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from canonry.campaign import Campaign
 from canonry.canonlog.document import read_bytes
+from canonry.cli.contexts import show_assembly
 from canonry.cli.show import chosen, note, plural, print_json, printable, table
 from canonry.contexts import blocks, task
 from canonry.contexts.journal import Event, Opened, open_journal
@@ -19,23 +21,51 @@ from canonry.contexts.session import Session, Verdict, begin, fold
 from canonry.contexts.session import resume as rebuild
 from canonry.contexts.task import parse_task
 from canonry.eligibility import Scope
-from canonry.errors import NotFound, UsageError
+from canonry.errors import EmbedderError, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from canonry.embedders.endpoint import Endpoint
 
 DEGRADED = 3
 _LARGEST_GRANT = 10_000_000
 
 
 def select(given: argparse.Namespace) -> int:
+    model = _model(given.model) if given.model else None
     with driven(given) as session:
         for line in _staleness(session.take_up() if given.session else []):
             note(given, line)
-        drive(session, sys.stdin.buffer, _write)
+        if model is None:
+            drive(session, sys.stdin.buffer, _write)
+        else:
+            _drive_by_model(given, session, model)
     if session.state.stopped:
         return DEGRADED if session.assembly and session.assembly.left else 0
     note(
         given, f"session {session.session_id} is open; `canonry context select --session {session.session_id}` goes on"
     )
     return DEGRADED
+
+
+def _model(spec: str) -> Endpoint:
+    from canonry.contexts.local_model import open_model
+
+    return open_model(spec)
+
+
+def _drive_by_model(given: argparse.Namespace, session: Session, model: Endpoint) -> None:
+    """Print what the model stopped with; where its server fails, the session is named first."""
+    from canonry.contexts.local_model import drive_by_model
+
+    try:
+        drive_by_model(session, model)
+    except EmbedderError:
+        note(given, f"session {session.session_id} is open")
+        raise
+    finally:
+        model.close()
+    if session.assembly is not None:
+        show_assembly(given, session.assembly)
 
 
 @contextmanager

@@ -54,6 +54,10 @@ def _add_context(commands: Any) -> None:
     which = select.add_mutually_exclusive_group(required=True)
     which.add_argument("--task", type=Path, metavar="FILE", help="begin a session for this task")
     which.add_argument("--session", metavar="ID", help="go on with this session")
+    select.add_argument(
+        "--model", metavar="SPEC",
+        help="let a model on this machine drive instead, over /v1/chat/completions: openai:MODEL@http://127.0.0.1:PORT",
+    )  # fmt: skip
     add_supplies(select)
     add_grants(select)
 
