@@ -126,6 +126,7 @@ class Campaign:
         sources: Sequence[str] = (),
         forbid_tags: Sequence[str] = (),
         as_of: str | None = None,
+        story_time: int | None = None,
         context: QueryContext = NO_CONTEXT,
         rerank: bool = True,
         explain: bool = False,
@@ -135,15 +136,16 @@ class Campaign:
         """The passages that answer `query` and that the role may see, best first.
 
         `mode` is lexical, semantic or hybrid; None takes the campaign's own. `as_of` is a date or an instant (ISO 8601):
-        the versions that were live then. `context` lifts what fits the scene and who was mentioned; without `rerank` the
-        order is that of words and meaning alone. `copies` shows every passage of equal text instead of one for all.
-        `judge` lets the model of the settings `judge.*` grade the first 20 and order them so; UsageError where there is none.
+        the versions that were live then; `story_time` how far the story is for an NPC that asks. `context` lifts what
+        fits the scene and who was mentioned; without `rerank` the order is that of words and meaning alone. `copies`
+        shows every passage of equal text instead of one for all. `judge` lets the model of the settings `judge.*` grade
+        the first 20 and order them so; UsageError where there is none.
         The answer is empty where nothing is relevant; it says in `degraded` when less was searched than was asked for.
         """
         request = make_request(
             query, spoiler_level=spoiler_level, role=role, mode=mode, limit=limit, classes=classes,
             source_types=source_types, tags=tags, entities=entities, sources=sources, forbid_tags=forbid_tags, as_of=as_of,
-            context=context, rerank=rerank, explain=explain, copies=copies, judge=judge,
+            story_time=story_time, context=context, rerank=rerank, explain=explain, copies=copies, judge=judge,
         )  # fmt: skip
         asked = self._at(request.scope)
         if judge:

@@ -11,6 +11,7 @@ import re
 import sqlite3
 from dataclasses import dataclass
 
+from canonry import perspective
 from canonry.errors import UsageError
 from canonry.lexical import Ranges
 from canonry.records import CLASSES
@@ -19,6 +20,10 @@ from canonry.text import fold
 NARRATOR = "narrator"
 HIGHEST_LEVEL = 1_000_000
 _ROLE = re.compile(r"[a-z][a-z0-9_]{0,31}(:[\w.-]{1,64})?\Z")
+
+
+def is_role(role: str) -> bool:
+    return bool(_ROLE.match(role))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +39,10 @@ class Scope:
     entities: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     as_of: str | None = None  # as canonry.catalog.parse_instant gives it
+    story_time: int | None = None  # how far the story is for the character that asks, in story order
 
     def __post_init__(self) -> None:
-        if not _ROLE.match(self.role):
+        if not is_role(self.role):
             raise UsageError(
                 f"role {self.role!r} is not usable: take player, narrator, writer, simulation, blind_reader or npc:<id>"
             )
@@ -44,6 +50,8 @@ class Scope:
             raise UsageError(
                 f"spoiler level {self.spoiler_level} must lie between 0, the safe level, and {HIGHEST_LEVEL}; give another"
             )
+        if self.story_time is not None and not 0 <= self.story_time <= HIGHEST_LEVEL:
+            raise UsageError(f"story time {self.story_time} must lie between 0 and {HIGHEST_LEVEL}; give another")
         for name in self.classes:
             if name not in CLASSES:
                 raise UsageError(f"class {name!r} is unknown; choose from {', '.join(CLASSES)}")
@@ -89,6 +97,8 @@ def clauses(scope: Scope) -> list[Clause]:
     ]
     if scope.role != NARRATOR:
         found.append(Clause("visibility", "s.visibility = 'normal' AND r.hidden = 0", (), True))
+    if perspective.is_character(scope.role):
+        found.append(Clause("perspective", *perspective.condition("s", scope.role, scope.story_time), True))
     found.append(_successor(scope, tags))
     for_role = f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})"
     found.append(Clause("role", for_role, (fold(scope.role),), True))
@@ -125,6 +135,10 @@ def _successor(scope: Scope, tags: tuple[str, ...]) -> Clause:
         f"(NOT {labels.format('allowed_role', '')} OR {labels.format('allowed_role', ' AND l.folded = ?')})"
     )
     values.append(fold(scope.role))
+    if perspective.is_character(scope.role):
+        known, whose = perspective.condition("n", scope.role, scope.story_time)
+        conditions.append(known)
+        values += whose
     if tags:
         among = f" AND l.folded IN ({', '.join('?' * len(tags))})"
         conditions.append(f"NOT {labels.format('spoiler_tag', among)}")

@@ -11,6 +11,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
 ├── InvalidData              (canonlog.problem) content, an event or a save that its schema refuses; a line a problem
 ├── RefusedBinding           (suggest.binding) ids of a binding that may not be used, each with the reason
+├── ContextFailure           (contexts.failures) a selection, a session or an assembly that is refused; a tree of its own
 ├── NoSpace                  the disk is full or not writable; nothing was left half-written
 ├── JudgeError               the model that grades passages cannot be used; the order stays as search made it
 └── EmbedderError            the embedding model or endpoint cannot be used; lexical search goes on

@@ -1,8 +1,8 @@
 """Past packs, as they were supplied: readable after their sources changed or went.
 
 A record is shown to whom it was made for, or who sees no less: asked as a role, up to a spoiler level, one finds the
-records of that role and of player, made at that level or below, that hold nothing with a tag that is forbidden. A
-narrator's records are no player's to read.
+records of that role and of player, made at that level or below, at that story time or before, that hold nothing with a
+tag that is forbidden. A narrator's records are no player's to read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from canonry.pack import Pack
 from canonry.text import fold
 
 _LOCK_WAIT_S = 1.0
-_VISIBLE = "lower(role) IN (lower(?), 'player') AND json_extract(supplied, '$.settings.spoiler_level') <= ?"
+_VISIBLE = (
+    "lower(role) IN (lower(?), 'player') AND json_extract(supplied, '$.settings.spoiler_level') <= ? "
+    "AND ifnull(json_extract(supplied, '$.settings.story_time'), -1) <= ?"
+)
 _UNTAGGED = (
     "NOT EXISTS (SELECT 1 FROM json_each(supplied, '$.items') i, json_each(i.value, '$.spoiler_tags') t "
     "WHERE folded(t.value) IN ({}))"
@@ -74,7 +77,8 @@ def show_record(at: Layout, record_id: int, scope: Scope) -> Record:
 
 
 def _records(at: Layout, scope: Scope, which: str, parameters: Sequence[object], limit: int) -> list[Record]:
-    conditions, values = [_VISIBLE, which], [scope.role, scope.spoiler_level, *parameters]
+    told_until = -1 if scope.story_time is None else scope.story_time
+    conditions, values = [_VISIBLE, which], [scope.role, scope.spoiler_level, told_until, *parameters]
     if scope.forbid_tags:
         conditions.append(_UNTAGGED.format(", ".join("?" * len(scope.forbid_tags))))
         values += map(fold, scope.forbid_tags)

@@ -75,6 +75,11 @@ class Layout:
         return self.raw / "catalog.sqlite"
 
     @property
+    def sessions(self) -> Path:
+        """Sessions of selecting context, and notes derived from sources; never part of the knowledge."""
+        return self.raw / "sessions.sqlite"
+
+    @property
     def lock(self) -> Path:
         return self.root / "raw" / f".{self.campaign}.lock"
 

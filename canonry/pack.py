@@ -256,7 +256,7 @@ def _ask(
         query, spoiler_level=scope.spoiler_level, role=scope.role, mode=mode,
         limit=min(LARGEST_LIMIT, max(CANDIDATES, limits.whole // _SMALL_PASSAGE)), classes=scope.classes,
         source_types=scope.source_types, tags=scope.tags, entities=scope.entities, sources=scope.sources,
-        forbid_tags=scope.forbid_tags, as_of=scope.as_of, context=context, copies=True,
+        forbid_tags=scope.forbid_tags, as_of=scope.as_of, story_time=scope.story_time, context=context, copies=True,
         judge=judge,
     )  # fmt: skip
 

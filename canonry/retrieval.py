@@ -131,6 +131,7 @@ class Asked(TypedDict, total=False):
     sources: Sequence[str]
     forbid_tags: Sequence[str]
     as_of: str | None
+    story_time: int | None
     context: QueryContext
     rerank: bool
     explain: bool
@@ -145,6 +146,7 @@ def make_request(query: str, **asked: Unpack[Asked]) -> Request:
         asked.get("role", "player"), asked.get("spoiler_level", 0), tuple(asked.get("forbid_tags", ())),
         tuple(asked.get("classes", ())), tuple(asked.get("source_types", ())), tuple(asked.get("tags", ())),
         tuple(asked.get("entities", ())), tuple(asked.get("sources", ())), parse_instant(as_of) if as_of else None,
+        asked.get("story_time"),
     )  # fmt: skip
     mode, limit = asked.get("mode"), check_limit(asked.get("limit", 8))
     if mode is not None and mode not in MODES:

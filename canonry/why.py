@@ -194,6 +194,10 @@ def _obstacle(name: str, facts: tuple[object, ...]) -> tuple[str, str]:
         ),
         "visibility": ("is hidden: for the narrator alone", "--role narrator"),
         "role": (f"its source is for {roles}", f"--role {str(roles).partition(',')[0]}"),
+        "perspective": (
+            "is not known to this character at that time",
+            "`known_by` and `known_from` in its front matter, or a later --story-time",
+        ),
         "time": (f"{version} was not live then", f"--as-of {valid_from}"),
         "forbidden tags": ("carries a forbidden tag", "leave that tag out of --forbid-tags"),
         "class": (f"is {class_}, which was not asked for", f"--class {class_}"),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from canonry import perspective
 from canonry.errors import RejectedFile, UsageError
 from canonry.records import ENTRY_TYPES, HeadingRule, SourceFacts
 from stages.chunking.document import find_lost_marks
@@ -78,6 +79,10 @@ def classify(
     facts, used, foreign = _with_entry_facts(facts, stated)
     warnings += foreign
     extra = {key: value for key, value in extra.items() if key not in used}
+    try:
+        extra = perspective.normal(extra)
+    except UsageError as error:
+        raise RejectedFile(name, f"its metadata says {error}") from None
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
@@ -119,8 +124,9 @@ def _nested(fields: Mapping[str, object], warnings: list[str]) -> list[dict[str,
                     for inner in part
                     if meant_key(inner) not in (None, "hidden")
                 ]
-        near = get_close_matches(re.sub(r"[\s-]+", "_", key.strip().lower()), SECRECY_KEYS, 1, 0.8)
-        if near and not meant_key(key):
+        secretive = [*SECRECY_KEYS, *perspective.KEYS]
+        near = get_close_matches(re.sub(r"[\s-]+", "_", key.strip().lower()), secretive, 1, 0.8)
+        if near and not meant_key(key) and key not in secretive:
             warnings.append(f"front matter says {key}, which hides nothing; if it is meant, write {near[0]}")
     return stated
 

@@ -42,8 +42,9 @@ def _asked(given: argparse.Namespace) -> Asked:
     return Asked(
         spoiler_level=given.spoiler_level, role=given.role, mode=given.mode, limit=given.limit, classes=given.classes,
         source_types=given.source_types, tags=given.tags, entities=given.entities, sources=given.sources,
-        forbid_tags=given.forbid_tags, as_of=given.as_of, context=context_of(given), rerank=not given.no_rerank,
-        copies=given.copies, explain=getattr(given, "explain", False), judge=getattr(given, "judge", False),
+        forbid_tags=given.forbid_tags, as_of=given.as_of, story_time=given.story_time, context=context_of(given),
+        rerank=not given.no_rerank, copies=given.copies, explain=getattr(given, "explain", False),
+        judge=getattr(given, "judge", False),
     )  # fmt: skip
 
 

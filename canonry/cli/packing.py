@@ -34,7 +34,7 @@ def pack(given: argparse.Namespace) -> int:
 
 
 def list_history(given: argparse.Namespace) -> None:
-    records = list_records(chosen(given), Scope(given.role, given.spoiler_level, given.forbid_tags), given.limit)
+    records = list_records(chosen(given), _reading(given), given.limit)
     if given.json:
         print_json([record.as_json() for record in records])
         return
@@ -50,7 +50,7 @@ def list_history(given: argparse.Namespace) -> None:
 
 
 def show_history(given: argparse.Namespace) -> None:
-    record = show_record(chosen(given), given.id, Scope(given.role, given.spoiler_level, given.forbid_tags))
+    record = show_record(chosen(given), given.id, _reading(given))
     if given.json:
         print_json(record.as_json())
         return
@@ -58,10 +58,14 @@ def show_history(given: argparse.Namespace) -> None:
     note(given, f"made {record.created_at[:19]} UTC for {record.role}: {_line(record.query)}")
 
 
+def _reading(given: argparse.Namespace) -> Scope:
+    return Scope(given.role, given.spoiler_level, given.forbid_tags, story_time=given.story_time)
+
+
 def _scope(given: argparse.Namespace, role: str) -> Scope:
     return Scope(
         role, given.spoiler_level, given.forbid_tags, given.classes, given.source_types, given.tags, given.entities,
-        given.sources, parse_instant(given.as_of) if given.as_of else None,
+        given.sources, parse_instant(given.as_of) if given.as_of else None, given.story_time,
     )  # fmt: skip
 
 

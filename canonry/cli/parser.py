@@ -7,7 +7,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from canonry.cli.arguments import asking, campaigns, canon, evaluating, indexing, proposals, sources, suggesting
+from canonry.cli.arguments import (
+    asking,
+    campaigns,
+    canon,
+    contexts,
+    evaluating,
+    indexing,
+    proposals,
+    sources,
+    suggesting,
+)
 from canonry.cli.arguments.options import add_globals
 
 
@@ -21,7 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_globals(parser, campaign=True)
     parser.add_argument("--version", action="version", version=f"canonry {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for declare in (campaigns, indexing, sources, asking, evaluating, canon, proposals, suggesting):
+    for declare in (campaigns, indexing, sources, asking, evaluating, canon, proposals, suggesting, contexts):
         declare.add_commands(commands)
     return parser
 

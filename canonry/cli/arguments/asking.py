@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import add_judge, add_question, add_ranking, command, lazily, words
+from canonry.cli.arguments.options import (
+    add_judge,
+    add_question,
+    add_ranking,
+    add_story_time,
+    command,
+    lazily,
+    words,
+)  # fmt: skip
 
 
 def add_commands(commands: Any) -> None:
@@ -100,3 +108,4 @@ def _add_history(commands: Any) -> None:
             metavar="a,b",
             help="shown are packs that hold none of these spoiler tags",
         )
+        add_story_time(parser)

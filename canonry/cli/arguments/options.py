@@ -109,6 +109,7 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-of", metavar="TIME", help="the versions that were live then (2026-03-01 or 2026-03-01T18:00)"
     )
+    add_story_time(parser)
     around = parser.add_argument_group(
         "context", "What surrounds the question. It lifts passages, and filters nothing."
     )
@@ -124,6 +125,13 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     around.add_argument("--thread", default="", metavar="T", help="the active thread of the story")
     around.add_argument("--genre", default="", metavar="T", help="what kind of story it is")
     around.add_argument("--keywords", type=words, default=(), metavar="a,b", help="words of the current state")
+
+
+def add_story_time(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--story-time", type=int, metavar="N",
+        help="how far the story is for the NPC that asks, in story order (default: before all that has a `known_from`)",
+    )  # fmt: skip
 
 
 def add_ranking(parser: argparse.ArgumentParser) -> None:
