@@ -36,21 +36,26 @@ def write_report(
     checks: Sequence[Check] = (),
 ) -> None:
     """Write the folder, whole or not at all; one that holds something else than a report is refused."""
+    texts = {
+        "report.json": json.dumps(
+            found.as_json() | {"gate": [_told(one) for one in checks]}, ensure_ascii=False, indent=1
+        ),
+        "report.md": markdown(found, checks),
+        "report.html": html(found, questions, checks),
+        "qrels.trec": _qrels(found, places),
+        **{f"run-{mode}.trec": _run(found, mode) for mode in found.modes},
+    }
+    write_folder(folder, texts)
+
+
+def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a report, whole or not at all; a folder that holds something else than a report is refused."""
     _check_folder(folder)
     making = folder.parent / f"{TEMPORARY_PREFIX}report-{folder.name}"
     with room_for(folder):
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(parents=True)
         try:
-            texts = {
-                "report.json": json.dumps(
-                    found.as_json() | {"gate": [_told(one) for one in checks]}, ensure_ascii=False, indent=1
-                ),
-                "report.md": markdown(found, checks),
-                "report.html": html(found, questions, checks),
-                "qrels.trec": _qrels(found, places),
-                **{f"run-{mode}.trec": _run(found, mode) for mode in found.modes},
-            }
             for name, text in texts.items():
                 (making / name).write_text(text, encoding="utf-8")
             shutil.rmtree(folder, ignore_errors=True)
