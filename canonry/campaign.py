@@ -22,10 +22,11 @@ from canonry.config import Settings
 from canonry.context import NO_CONTEXT, KnownNames, QueryContext, Surroundings
 from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources
 from canonry.errors import CanonryError, DamagedData, EmbedderError, IndexMissing
+from canonry.fuse import Fusion
 from canonry.gate import Gate, default_mode, read_gate
 from canonry.layout import Layout, default_root, list_campaigns
 from canonry.meaning import Meaning
-from canonry.ranking import Leg, Ranking
+from canonry.ranking import Leg, Pool, Ranking
 from canonry.retrieval import Answer, Asked, Assembler, Passage, Request, make_request
 from canonry.text import parse_query
 from canonry.why import Funnel, Verdict
@@ -77,7 +78,11 @@ class _Found:
     mode: str
     degraded: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-    ranking: Ranking = field(default_factory=Ranking)
+    pool: Pool | None = None  # None where no leg was asked
+
+    def ranked(self, fusion: Fusion) -> Ranking:
+        """Everything that is relevant enough and in sight, in order."""
+        return self.pool.ranked(fusion) if self.pool else Ranking()
 
 
 class Campaign:
@@ -162,6 +167,16 @@ class Campaign:
             self._judge = Judge(settings)
         return judged(answer, self._judge, request.limit)
 
+    def pool(self, query: str, **asked: Unpack[Asked]) -> tuple[Pool | None, str | None]:
+        """(what the legs found for `query` before fusion, what the search lacked), with the same options as `retrieve`.
+
+        `ranked(fusion)` of it is the order of the answer under that fusion. None where there is nothing to search for.
+        """
+        request = make_request(query, **asked)
+        there = self._at(request.scope)
+        found = there._at_one_moment(lambda snapshot: there._find(snapshot, request))
+        return found.pool, "; ".join(found.degraded) or None
+
     def why(self, chunk_id: str, query: str, *, as_narrator: bool = False, **asked: Unpack[Asked]) -> Verdict:
         """What became of a chunk when `query` was asked, with the same options as `retrieve`: the step that kept or dropped it.
 
@@ -174,13 +189,13 @@ class Campaign:
         return there._at_one_moment(lambda snapshot: there._why(snapshot, request, chunk_id, told_all=told))
 
     def _why(self, snapshot: _Snapshot, request: Request, chunk_id: str, *, told_all: bool) -> Verdict:
-        found = self._rank(snapshot, request)
+        ranked = self._find(snapshot, request).ranked(snapshot.settings.fusion)
 
         def cosine(row: int) -> tuple[float, float] | None:
             return self._meaning.cosine(snapshot.db, snapshot.settings, request.query, row)
 
         ranges = self._eligible(snapshot.db, request.scope)
-        funnel = Funnel(snapshot.db, self.at, request, ranges, found.ranking, cosine)
+        funnel = Funnel(snapshot.db, self.at, request, ranges, ranked, cosine)
         return funnel.verdict(chunk_id, told_all=told_all)
 
     def _at(self, scope: Scope) -> Campaign:
@@ -269,8 +284,8 @@ class Campaign:
         raise DamagedData(f"{missing}: is missing; {repair}")
 
     def _answer(self, snapshot: _Snapshot, request: Request) -> Answer:
-        found = self._rank(snapshot, request)
-        ranked = found.ranking
+        found = self._find(snapshot, request)
+        ranked = found.ranked(snapshot.settings.fusion)
         assemble = Assembler(
             snapshot.db,
             self.at,
@@ -284,8 +299,8 @@ class Campaign:
         degraded = "; ".join(found.degraded) or None
         return Answer(self.at.campaign, request.query, found.mode, degraded, found.notices, results)
 
-    def _rank(self, snapshot: _Snapshot, request: Request) -> _Found:
-        """Everything that is relevant enough and in sight, in order, and what was lacking in the search."""
+    def _find(self, snapshot: _Snapshot, request: Request) -> _Found:
+        """What the legs found in sight, and what was lacking in the search."""
         by_default, notice = default_mode(self.at, snapshot.settings, snapshot.gate)
         found = _Found(request.mode or by_default)
         words = parse_query(request.query)
@@ -313,9 +328,7 @@ class Campaign:
         if around.mentioned:
             legs.append(ranking.entity_leg(snapshot.db, around.mentioned, ranges, candidates))
         if legs:
-            found.ranking = ranking.rank(
-                snapshot.db, legs, words, around, snapshot.settings.fusion, rerank=request.rerank, copies=request.copies
-            )
+            found.pool = ranking.pool(snapshot.db, legs, words, around, rerank=request.rerank, copies=request.copies)
         return found
 
     def _surroundings(self, db: sqlite3.Connection, request: Request, ranges: Ranges) -> Surroundings:

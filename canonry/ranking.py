@@ -123,20 +123,20 @@ def read_candidates(db: sqlite3.Connection, rows: Sequence[int], *, compared: bo
     facts = list(
         _select(
             db,
-            "c.row, c.chunk_id, c.version_id, c.body_hash, s.class, s.priority, v.source_id",
+            "c.row, c.chunk_id, c.version_id, c.body_hash, s.class, s.priority, c.start_byte, c.end_byte, v.source_id",
             rows,
             "JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)",
         )
     )
-    labels = _labels(db, {fact[6] for fact in facts}) if compared else {}
+    labels = _labels(db, {fact[-1] for fact in facts}) if compared else {}
     terms = read_terms(db, rows) if compared else {}
     none: frozenset[str] = frozenset()
     return {
         row: Candidate(
-            row, chunk_id, version_id, body_hash, class_, priority, terms.get(row, ""),
+            row, chunk_id, version_id, body_hash, class_, priority, start, end, terms.get(row, ""),
             labels.get((source, "entity"), none), labels.get((source, "tag"), none),
         )
-        for row, chunk_id, version_id, body_hash, class_, priority, source in facts
+        for row, chunk_id, version_id, body_hash, class_, priority, start, end, source in facts
     }  # fmt: skip
 
 
@@ -151,34 +151,43 @@ def _labels(db: sqlite3.Connection, sources: set[str]) -> dict[tuple[str, str], 
     return labels
 
 
-def rank(
-    db: sqlite3.Connection,
-    legs: Sequence[Leg],
-    words: Query,
-    around: Surroundings,
-    fusion: Fusion,
-    *,
-    rerank: bool,
-    copies: bool,
-) -> Ranking:
-    """One list of all that the legs found and that is relevant enough, best first."""
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """All that the legs of one question found, before fusion: any fusion makes its ranking of it, without asking again."""
+
+    legs: tuple[Leg, ...]
+    candidates: Mapping[int, Candidate]
+    kept: frozenset[int]  # the rows above the floor
+    floor: Floor
+    boosts: Mapping[int, Boosts] | None  # of the rows above the floor that a head may hold; None without rerank
+    copies: bool
+
+    def ranked(self, fusion: Fusion) -> Ranking:
+        """One list of all that is relevant enough, best first."""
+        head = _fused(fusion, self.legs, self.candidates, CANDIDATES)
+        tail = _fused(fusion, self.legs, self.candidates, None) if len(self.candidates) > len(head) else []
+        first = dict(head)
+        lifted = self.boosts or {}
+        ordered = [Ranked(row, score, lifted.get(row)) for row, score in head if row in self.kept]
+        if self.boosts is not None:
+            ordered.sort(key=lambda one: (-one.score, *_key(self.candidates[one.row])))
+        ordered += [Ranked(row, score) for row, score in tail if row in self.kept and row not in first]
+        chosen, copy_of = (ordered, {}) if self.copies else _drop_copies(ordered, self.candidates)
+        below = frozenset(self.candidates) - self.kept
+        return Ranking(self.legs, fusion, _count_passed(chosen), self.floor, below, copy_of)
+
+
+def pool(
+    db: sqlite3.Connection, legs: Sequence[Leg], words: Query, around: Surroundings, *, rerank: bool, copies: bool
+) -> Pool:
+    """What the legs found, with all that its order depends on besides the fusion."""
     rows = sorted({hit.row for leg in legs for hit in leg.hits})
     candidates = read_candidates(db, rows, compared=rerank and not around.is_empty)
     floor = Floor(db, words)
-    kept = _above_floor(floor, legs)
-    head = _fused(fusion, legs, candidates, CANDIDATES)
-    tail = _fused(fusion, legs, candidates, None) if len(rows) > len(head) else []
-    first = dict(head)
-    ordered = [
-        Ranked(row, score, boosts(candidates[row], around) if rerank else None) for row, score in head if row in kept
-    ]
-    if rerank:
-        ordered.sort(
-            key=lambda ranked: (-ranked.score, candidates[ranked.row].chunk_id, candidates[ranked.row].version_id)
-        )
-    ordered += [Ranked(row, score) for row, score in tail if row in kept and row not in first]
-    chosen, copy_of = (ordered, {}) if copies else _drop_copies(ordered, candidates)
-    return Ranking(tuple(legs), fusion, _count_passed(chosen), floor, frozenset(rows) - kept, copy_of)
+    kept = frozenset(_above_floor(floor, legs))
+    heads = {hit.row for leg in legs for hit in leg.hits[:CANDIDATES]} & kept
+    lifted = {row: boosts(candidates[row], around) for row in heads} if rerank else None
+    return Pool(tuple(legs), candidates, kept, floor, lifted, copies)
 
 
 def _above_floor(floor: Floor, legs: Sequence[Leg]) -> set[int]:
@@ -199,9 +208,14 @@ def _fused(
     """(row, fused score), best first, ties by chunk id. One leg alone keeps its own scores."""
     if len(legs) == 1:
         return [(hit.row, hit.score) for hit in legs[0].hits[:most]]
-    keys = {row: (candidate.chunk_id, candidate.version_id, row) for row, candidate in candidates.items()}
+    keys = {row: (*_key(candidate), row) for row, candidate in candidates.items()}
     ranked = fusion.fuse({leg.name: [(keys[hit.row], hit.score) for hit in leg.hits[:most]] for leg in legs})
     return [(key[2], score) for key, score in ranked]
+
+
+def _key(candidate: Candidate) -> tuple[str, str]:
+    """What orders equal scores."""
+    return candidate.chunk_id, candidate.version_id
 
 
 def _drop_copies(ordered: Sequence[Ranked], candidates: Mapping[int, Candidate]) -> tuple[list[Ranked], dict[int, int]]:

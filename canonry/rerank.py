@@ -32,7 +32,10 @@ FULL_OVERLAP = 3  # shared words
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What the order needs to know of a row. `terms` are padded, labels folded; empty where nothing asks for them."""
+    """What the order needs to know of a row, and where it stands in its version: bytes [start_byte, end_byte).
+
+    `terms` are padded, labels folded; empty where nothing asks for them.
+    """
 
     row: int
     chunk_id: str
@@ -40,6 +43,8 @@ class Candidate:
     body_hash: str
     class_: str
     priority: str
+    start_byte: int
+    end_byte: int
     terms: str
     entities: Set[str]
     tags: Set[str]

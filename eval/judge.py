@@ -8,10 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from canonry.errors import UsageError
-from canonry.retrieval import Passage
 from eval.questions import Judgement
+
+
+class Spot(Protocol):
+    """Where something that was found stands; a passage is one."""
+
+    @property
+    def chunk_id(self) -> str: ...
+    @property
+    def source_version_id(self) -> str: ...
+    @property
+    def source_id(self) -> str: ...
+    @property
+    def start_byte(self) -> int: ...
+    @property
+    def end_byte(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +112,7 @@ def find_place(judgement: Judgement, source: SourceText) -> Span:
     return found[0]
 
 
-def covered(passage: Passage, places: Sequence[Place]) -> list[Place]:
+def covered(passage: Spot, places: Sequence[Place]) -> list[Place]:
     """The places that a passage covers."""
     return [
         place

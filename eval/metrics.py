@@ -9,18 +9,21 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import ir_measures
 from ir_measures import RR, R, Success, nDCG
 
+from canonry.errors import UsageError
 from canonry.retrieval import Passage
-from eval.judge import Place, covered
+from eval.judge import Place, Spot, covered
 
 KS = (1, 3, 5, 8, 10)
 DEPTH = 10
 _EVERY = 1000
+_RANKING = {"nDCG": nDCG, "RR": RR}
+_COVERING = {"Recall": R, "Success": Success}
 Values = dict[str, float]
 
 
@@ -64,10 +67,10 @@ def per_question(
     judged = [result for result in results if wanted(places.get(result.query_id, ()))]
     qrels = judgements(judged, places)
     values: dict[str, Values] = {result.query_id: {} for result in judged}
-    ranking = _calculated([nDCG @ DEPTH, RR @ DEPTH], qrels, run_rows(judged, places))
+    ranking = calculated([nDCG @ DEPTH, RR @ DEPTH], qrels, run_rows(judged, places))
     for k in ks:
         cut = run_rows(judged, places, k)
-        found = _calculated([R @ _EVERY, Success @ _EVERY], qrels, cut)
+        found = calculated([R @ _EVERY, Success @ _EVERY], qrels, cut)
         for query_id, row in found.items():
             values[query_id] |= {f"Recall@{k}": row[str(R @ _EVERY)], f"Success@{k}": row[str(Success @ _EVERY)]}
     of_sources = by_source(
@@ -93,7 +96,7 @@ def by_source(
         for query, sources in found.items()
         for rank, source in enumerate(dict.fromkeys(sources))
     ]
-    rows = _calculated([*(R @ k for k in ks), Success @ 1], qrels, run)
+    rows = calculated([*(R @ k for k in ks), Success @ 1], qrels, run)
     return {
         query: {**{f"source Recall@{k}": row[str(R @ k)] for k in ks}, "source Success@1": row[str(Success @ 1)]}
         for query, row in rows.items()
@@ -113,18 +116,39 @@ def run_rows(
     results: Sequence[Result], places: Mapping[str, Sequence[Place]], k: int | None = None
 ) -> list[ir_measures.ScoredDoc]:
     """The first k passages of each result as a run: a passage stands for the places it covers first, or for itself."""
-    rows: list[ir_measures.ScoredDoc] = []
-    for result in results:
-        seen: set[str] = set()
-        for rank, passage in enumerate(result.passages[:k]):
-            of_it = covered(passage, wanted(places[result.query_id]))
-            fresh = [place.place_id for place in of_it if place.place_id not in seen]
-            seen.update(fresh)
-            if of_it and not fresh:
-                continue
-            for name in fresh or [f"{passage.source_version_id}:{passage.chunk_id}"]:
-                rows.append(ir_measures.ScoredDoc(result.query_id, name, float(-rank)))
-    return rows
+    return [row for one in results for row in _run(one.query_id, one.passages[:k], wanted(places[one.query_id]))]
+
+
+def _run(query_id: str, found: Sequence[Spot], places: Sequence[Place]) -> Iterator[ir_measures.ScoredDoc]:
+    seen: set[str] = set()
+    for rank, spot in enumerate(found):
+        of_it = covered(spot, places)
+        fresh = [place.place_id for place in of_it if place.place_id not in seen]
+        seen.update(fresh)
+        if of_it and not fresh:
+            continue
+        for name in fresh or [f"{spot.source_version_id}:{spot.chunk_id}"]:
+            yield ir_measures.ScoredDoc(query_id, name, float(-rank))
+
+
+def check_measure(name: str) -> int:
+    """The cut-off of a measure that `measured` knows; UsageError for another."""
+    kind, _, k = name.partition("@")
+    if kind not in _RANKING | _COVERING or not k.isdecimal() or not 1 <= int(k) <= _EVERY:
+        known = ", ".join(f"{kind}@{DEPTH}" for kind in _RANKING | _COVERING)
+        raise UsageError(f"measure {name!r} is unknown; take one such as {known}")
+    return int(k)
+
+
+def measured(name: str, found: Mapping[str, Sequence[Spot]], places: Mapping[str, Sequence[Place]]) -> dict[str, float]:
+    """Query id -> value of one measure (nDCG@k, RR@k, Recall@k or Success@k), for questions with a place to find."""
+    kind, k = name.partition("@")[0], check_measure(name)
+    judged = {query: spots for query, spots in found.items() if wanted(places.get(query, ()))}
+    measure = _RANKING[kind] @ k if kind in _RANKING else _COVERING[kind] @ _EVERY
+    most = None if kind in _RANKING else k
+    qrels = [ir_measures.Qrel(query, one.place_id, one.relevance) for query in judged for one in wanted(places[query])]
+    run = [row for query, spots in judged.items() for row in _run(query, spots[:most], wanted(places[query]))]
+    return {query: row[str(measure)] for query, row in calculated([measure], qrels, run).items()}
 
 
 def leaks(passages: Sequence[Passage], places: Sequence[Place]) -> list[Passage]:
@@ -132,7 +156,7 @@ def leaks(passages: Sequence[Passage], places: Sequence[Place]) -> list[Passage]
     return [passage for passage in passages if covered(passage, forbidden(places))]
 
 
-def _calculated(
+def calculated(
     measures: Sequence[ir_measures.Measure], qrels: Sequence[ir_measures.Qrel], run: Sequence[ir_measures.ScoredDoc]
 ) -> dict[str, Values]:
     """Query id -> measure -> value for every question of the qrels; one without a row in the run counts as 0."""

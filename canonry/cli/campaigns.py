@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from canonry.errors import UsageError
 from canonry.gate import forget_gate, read_gate
 from canonry.layout import Layout, list_campaigns
 from canonry.locking import writing
+from canonry.tuning import read_tuning
 
 
 def create(given: argparse.Namespace) -> None:
@@ -65,6 +67,10 @@ def show(given: argparse.Namespace) -> None:
             "voided_by": voided,
             "evidence": gate.evidence,
         }
+    tuning = read_tuning(catalog.connection)
+    if tuning is not None:
+        tuned = tuning.holds(Settings.parse(catalog.settings()))
+        summary["tuning"] = asdict(tuning) | {"holds": tuned}
     if given.json:
         print_json(summary)
         return
@@ -76,6 +82,12 @@ def show(given: argparse.Namespace) -> None:
         state = "holds" if not voided else f"is void: another {' and '.join(voided)}"
         print(f"hybrid was earned {gate.passed_at[:19]} UTC, which {state}")
         print(table(("evidence", "value"), list(gate.evidence.items())))
+    if tuning is not None:
+        state = "is set" if tuned else "is not set any more"
+        print(
+            f"fusion was chosen {tuning.tuned_at[:19]} UTC: {' '.join(map('='.join, tuning.chosen.items()))}, which {state}"
+        )
+        print(table(("evidence", "value"), list(tuning.evidence.items())))
 
 
 def settings(given: argparse.Namespace) -> None:

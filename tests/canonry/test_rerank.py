@@ -11,7 +11,9 @@ from tests.conftest import Workshop
 
 
 def candidate(class_: str = "reference", priority: str = "normal", version: str = "s@1") -> Candidate:
-    return Candidate(1, "c1", version, "h", class_, priority, " lamp brass ", frozenset({"mara"}), frozenset({"quay"}))
+    return Candidate(
+        1, "c1", version, "h", class_, priority, 0, 9, " lamp brass ", frozenset({"mara"}), frozenset({"quay"})
+    )
 
 
 def test_the_boost_is_bounded_whatever_comes_together() -> None:

@@ -17,6 +17,8 @@ def add_commands(commands: Any) -> None:
     _add_compare(group)
     _add_leaks(group)
     _add_regression(group)
+    _add_tune(group)
+    _add_beir(group)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -29,13 +31,28 @@ def _numbers(text: str) -> tuple[int, ...]:
     return found
 
 
-def add_questions(parser: argparse.ArgumentParser) -> None:
-    """The question set, and how it is asked."""
+def add_set(parser: argparse.ArgumentParser) -> None:
+    """The question set."""
     parser.add_argument(
         "questions",
         metavar="QUESTIONS",
         help="a folder with queries.jsonl and judgements.jsonl; `demo` is the set of the demo",
     )
+
+
+def add_modes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--modes",
+        type=words,
+        default=("lexical", "semantic", "hybrid"),
+        metavar="a,b",
+        help="default: lexical,semantic,hybrid; rerank is hybrid in the order of the campaign's judge",
+    )
+
+
+def add_questions(parser: argparse.ArgumentParser) -> None:
+    """The question set, and how it is asked."""
+    add_set(parser)
     parser.add_argument("--in-process", action="store_true", help="run the same steps without Prefect")
 
 
@@ -47,13 +64,7 @@ def _add_run(group: Any) -> None:
         "campaign's default, which it is from then on, and 1 that it has not. A leak is exit code 1 too.",
     )  # fmt: skip
     add_questions(parser)
-    parser.add_argument(
-        "--modes",
-        type=words,
-        default=("lexical", "semantic", "hybrid"),
-        metavar="a,b",
-        help="default: lexical,semantic,hybrid; rerank is hybrid in the order of the campaign's judge",
-    )
+    add_modes(parser)
     parser.add_argument(
         "-k", dest="ks", type=_numbers, default=(1, 3, 5, 8, 10), metavar="1,5,10", help="cut-offs of recall"
     )
@@ -147,3 +158,54 @@ def _add_regression(group: Any) -> None:
         "--baseline", type=Path, metavar="FILE", help="another baseline than the one that comes with canonry"
     )
     parser.add_argument("--write", action="store_true", help="store what is found as the baseline")
+
+
+def _add_tune(group: Any) -> None:
+    parser = command(
+        group, "tune", lazily("tuning", "run"), "choose the fusion on half of a question set, and test it on the other half",
+        "Try settings of the fusion on one half of the judged questions: rrf with k of 5, 10, 20 and 60 and a weight of 0.1,\n"
+        "0.25, 0.5, 0.75 and 1; convex with an alpha of 0.1 to 0.7. Print what the best of them is worth on the other half,\n"
+        "against the current setting and against search by words alone. Equal settings go to the default.",
+    )  # fmt: skip
+    add_set(parser)
+    parser.add_argument(
+        "--measure", default="nDCG@10", metavar="M", help="nDCG@k, RR@k, Recall@k or Success@k (default: nDCG@10)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another draw of the halves (default: 0)")
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help="set what was chosen and keep the evidence; not where the held-out half does worse, which is exit code 1",
+    )
+
+
+def _add_beir(group: Any) -> None:
+    parser = command(
+        group, "beir", lazily("tuning", "beir"), "measure search on a judged collection in BEIR's files",
+        "Import a folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv as a campaign that is gone afterwards, ask its\n"
+        "questions in each mode, and print nDCG@10, Recall@10 and Recall@100 by document, beside published figures.",
+        campaign=False,
+    )  # fmt: skip
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument(
+        "--split", default="test", metavar="NAME", help="the file of judgements under qrels (default: test)"
+    )
+    parser.add_argument("--queries", type=_count, metavar="N", help="ask the first N judged questions (default: all)")
+    parser.add_argument("--embedder", metavar="SPEC", help="the model behind search by meaning (default: minilm)")
+    add_modes(parser)
+    parser.add_argument(
+        "--tune", action="store_true", help="choose the fusion on half of the questions, and test it on the other half"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="another draw of the halves (default: 0)")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.json, report.md and TREC files there")
+    parser.add_argument(
+        "--keep",
+        metavar="ID",
+        help="keep the campaign under this id in the data directory, or ask the one that was kept",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of questions")
+    return int(text)
