@@ -17,7 +17,7 @@ demo: $(READY)
 	$(BIN)/canonry demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-all: $(READY)
 	$(BIN)/python -m pytest
@@ -50,7 +50,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("canonry needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; name another: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[static,multilingual,report,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[static,multilingual,report,mcp,dev]"
 	touch $(READY)
 
 clean:
