@@ -46,7 +46,8 @@ def ask(folder: Path, limits: int, chunks: int, embedder: str) -> LeakReport:
         lore.mkdir()
         for path in folder.glob("*.md"):
             (lore / path.name).write_bytes(path.read_bytes())
-        (lore / "canonry.toml").write_text(RULES)
+        if any("\norder: " in path.read_text(encoding="utf-8")[:1000] for path in lore.glob("*.md")):
+            (lore / "canonry.toml").write_text(RULES)
         import_folder(create_campaign(root / "data", {"embedder": embedder}), lore)
         with canonry.open(root / "data").campaign(CAMPAIGN) as campaign:
             everything = campaign.survey(Scope(NARRATOR, HIGHEST_LEVEL), list)

@@ -25,7 +25,7 @@ from canonry.retrieval import Passage
 from eval.open_names import OpenName, open_names
 from eval.probes import Probe, count_passages, probes
 from eval.sight import ROLES, Key, Sight, key, sights
-from eval.watch import Secret, Watch, passage_terms
+from eval.watch import Secret, Secrets, Watch
 
 CONTRACT = "canonry/leaks/1"
 MAX_CHUNKS = 25
@@ -147,13 +147,14 @@ class _Hunt:
         self._shown: set[Key] = set()
 
     def _made_targets(self) -> Iterator[_Target]:
-        known = {at: one for sight in self.sights for at, one in (*sight.allowed.items(), *sight.forbidden.items())}
+        secret = {at: passage for sight in self.sights for at, passage in sight.forbidden.items()}
+        known = secret | {at: passage for sight in self.sights for at, passage in sight.allowed.items()}
         passages_with = count_passages(known.values())
-        terms = {at: passage_terms(passage) for at, passage in known.items()}
+        secrets = Secrets(secret.values(), known.values())
         chosen = _sample(self.sights, self._wanted.max_chunks, self._wanted.seed)
         questions = {key(passage): probes(passage, passages_with, self._wanted.seed) for passage in chosen}
         for sight in self.sights:
-            watch, asked = Watch(sight, terms), set[str]()
+            watch, asked = Watch(sight, secrets), set[str]()
             for passage in chosen:
                 if key(passage) in sight.forbidden:
                     fresh = [probe for probe in questions[key(passage)] if probe.text not in asked]

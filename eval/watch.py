@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from canonry.pack import Pack
@@ -44,19 +44,29 @@ def _terms(texts: Iterable[str]) -> list[str]:
     return f" {_APART} ".join(map(index_terms, texts)).split()
 
 
-class Watch:
-    """What is kept from one asker, ready to be looked for. `terms` are those of every passage, by key.
+class Secrets:
+    """The sentences and ids of passages that are kept from anyone, and where they stand; one for all askers.
 
-    A forbidden sentence that an allowed passage says too is no secret.
+    `secret` are those passages, `known` they and all others.
     """
 
-    def __init__(self, sight: Sight, terms: Mapping[Key, list[str]]) -> None:
+    def __init__(self, secret: Iterable[Passage], known: Iterable[Passage]) -> None:
+        self.quotes = Quotes(_sentences(secret), SHORTEST)
+        self.said_by: dict[tuple[Key, Secret], set[Key]] = {}
+        self.bearers: dict[str, dict[Key, Passage]] = {}  # id of a chunk, version or source -> passages of that id
+        for passage in known:
+            for one in self.quotes.said_in(passage_terms(passage)):
+                self.said_by.setdefault(one, set()).add(key(passage))
+            for name in (passage.chunk_id, passage.source_version_id, passage.source_id):
+                self.bearers.setdefault(name, {})[key(passage)] = passage
+
+
+class Watch:
+    """What is kept from one asker, ready to be looked for. A sentence that an allowed passage says too is no secret."""
+
+    def __init__(self, sight: Sight, secrets: Secrets) -> None:
         self._sight = sight
-        quotes = Quotes(_sentences(sight.forbidden.values()), SHORTEST)
-        openly = {one for at in sight.allowed for one in quotes.said_in(terms[at])}
-        told = [(text, secret) for text, secret in _sentences(sight.forbidden.values()) if secret not in openly]
-        self._quotes = Quotes(told, SHORTEST)
-        self._ids = _ids(sight)
+        self._secrets = secrets
 
     def of_answer(self, answer: Answer) -> list[Secret]:
         """What an answer shows that it may not. Words that the asker used himself may come back to him as reasons."""
@@ -74,13 +84,13 @@ class Watch:
         return _once([
             *(secret for item in pack.items for secret in self._of_passage(item.passage)),
             *self._of_ids(json.dumps(pack.as_json(), ensure_ascii=False)),
-            *self._quotes.said_in(_terms(shown)),
+            *self._of_terms(_terms(shown)),
             *self._of_echo([pack.degraded or "", *told], pack.query),
         ])  # fmt: skip
 
     def of_text(self, text: str) -> list[Secret]:
         """What a message shows: an id or a sentence."""
-        return _once([*self._of_ids(text), *self._quotes.said_in(_terms([text]))])
+        return _once([*self._of_ids(text), *self._of_terms(_terms([text]))])
 
     def _of_passage(self, passage: Passage) -> list[Secret]:
         allowed = self._sight.allowed.get(key(passage))
@@ -88,35 +98,37 @@ class Watch:
             return [_secret("passage", passage, passage.exact_text)]
         if shown_fields(passage) == shown_fields(allowed):
             return []
-        return self._quotes.said_in(passage_terms(passage))
+        return self._of_terms(passage_terms(passage))
 
     def _of_ids(self, text: str) -> list[Secret]:
-        return [self._ids[name] for name in dict.fromkeys(_ID.findall(text)) if name in self._ids]
+        """Ids of which the asker may see nothing."""
+        found = []
+        for name in dict.fromkeys(_ID.findall(text)):
+            bearers = self._secrets.bearers.get(name)
+            if bearers and not self._may_see(bearers):
+                found.append(_secret("id", next(iter(bearers.values())), name))
+        return found
+
+    def _of_terms(self, terms: Sequence[str]) -> list[Secret]:
+        return [
+            secret
+            for at, secret in self._secrets.quotes.said_in(terms)
+            if at in self._sight.forbidden and not self._may_see(self._secrets.said_by.get((at, secret), ()))
+        ]
+
+    def _may_see(self, passages: Iterable[Key]) -> bool:
+        """Whether any of these passages is allowed."""
+        return any(at in self._sight.allowed for at in passages)
 
     def _of_echo(self, told: Iterable[str], query: str) -> list[Secret]:
-        asked = {*self._quotes.said_in(index_terms(query).split())}
-        return [secret for secret in self._quotes.said_in(_terms(told)) if secret not in asked]
+        asked = {*self._of_terms(index_terms(query).split())}
+        return [secret for secret in self._of_terms(_terms(told)) if secret not in asked]
 
 
-def _sentences(passages: Iterable[Passage]) -> Iterable[tuple[str, Secret]]:
+def _sentences(passages: Iterable[Passage]) -> Iterator[tuple[str, tuple[Key, Secret]]]:
     for passage in passages:
         for text in (passage.title, *passage.heading_path, *passage.entities, *sentences(passage.exact_text)):
-            yield index_terms(text), _secret("text", passage, text)
-
-
-def _ids(sight: Sight) -> dict[str, Secret]:
-    """Ids of chunks, versions and sources of which the asker may see nothing -> what they stand for."""
-    in_sight = {name for passage in sight.allowed.values() for name in _names(passage)}
-    return {
-        name: _secret("id", passage, name)
-        for passage in sight.forbidden.values()
-        for name in _names(passage)
-        if name not in in_sight
-    }
-
-
-def _names(passage: Passage) -> tuple[str, str, str]:
-    return passage.chunk_id, passage.source_version_id, passage.source_id
+            yield index_terms(text), (key(passage), _secret("text", passage, text))
 
 
 def _secret(what: str, passage: Passage, text: str) -> Secret:
