@@ -91,15 +91,12 @@ def _print(given: argparse.Namespace, at: Layout, choice: Choice, set_name: str)
 
 
 def _next(given: argparse.Namespace, at: Layout, choice: Choice) -> str:
-    pairs = " ".join(f"{key}={value}" for key, value in fusion_settings(choice.chosen).items())
+    pairs = fusion_settings(choice.chosen)
     if choice.is_worse:
-        return (
-            "The held-out half speaks against it: nothing was changed."
-            if given.apply
-            else "The held-out half speaks against it."
-        )
+        return f"The held-out half speaks against it{': nothing was changed' if given.apply else ''}."
     if not given.apply:
-        return f"--apply sets it, and so does `canonry campaign settings {at.campaign} {pairs}`."
+        options = " ".join(f"--set {key}={value}" for key, value in pairs.items())
+        return f"--apply sets it, and so does `canonry campaign settings {at.campaign} {options}`."
     with closing(Catalog.open(at.catalog)) as catalog:
         gate = read_gate(catalog.connection)
     again = (
@@ -107,7 +104,7 @@ def _next(given: argparse.Namespace, at: Layout, choice: Choice) -> str:
         if gate
         else ""
     )
-    return f"Set: {pairs}.{again}"
+    return f"Set: {' '.join(map('='.join, pairs.items()))}.{again}"
 
 
 def beir(given: argparse.Namespace) -> int:
