@@ -12,10 +12,15 @@ from canonry.lexical import Ranges
 from canonry.ranking import Leg
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from canonry.embedders import Embedder
     from canonry.embedders.chosen import Chosen
     from canonry.layout import Layout
     from canonry.semantic import Scan
+
+    Vector = NDArray[np.float32]
 
 
 class Meaning:
@@ -24,6 +29,7 @@ class Meaning:
     def __init__(self, at: Layout, embedders: dict[Chosen, Embedder] | None = None) -> None:
         self._at = at
         self._scan: Scan | None = None
+        self._asked: tuple[str, str, Vector] | None = None  # (fingerprint, question, its vector)
         self.embedders: dict[Chosen, Embedder] = {} if embedders is None else embedders
 
     def forget(self) -> None:
@@ -51,13 +57,15 @@ class Meaning:
             degraded.append(
                 f"searched with the vectors of {scan.spec}; `canonry reindex` makes those of {settings.embedder}"
             )
-        return ranking.semantic_leg(db, scan, embedder.embed_query(query), ranges, candidates, embedder.minimum_cosine)
+        return ranking.semantic_leg(
+            db, scan, self._vector(embedder, query), ranges, candidates, embedder.minimum_cosine
+        )
 
     def cosine(self, db: sqlite3.Connection, settings: Settings, query: str, row: int) -> tuple[float, float] | None:
         """(cosine of a row, what it must reach to count); None where meaning cannot be asked or the row has no vector."""
         try:
             scan, embedder = self._ready(db, settings, query)
-            hits = scan.search(embedder.embed_query(query), Ranges(((row, row),)), 1)
+            hits = scan.search(self._vector(embedder, query), Ranges(((row, row),)), 1)
         except EmbedderError:
             return None
         return (hits[0].score, embedder.minimum_cosine) if hits else None
@@ -91,6 +99,12 @@ class Meaning:
         if not knows(embedder.scripts, query):
             raise EmbedderError(f"the embedder {scan.spec} does not know the script of this question")
         return scan, embedder
+
+    def _vector(self, embedder: Embedder, query: str) -> Vector:
+        """The question's vector, remembered until another is asked: an answer and a pack often ask the same."""
+        if self._asked is None or self._asked[:2] != (embedder.fingerprint, query):
+            self._asked = embedder.fingerprint, query, embedder.embed_query(query)
+        return self._asked[2]
 
     def _chosen(self, settings: Settings, spec: str | None = None) -> Chosen:
         from canonry.embedders.chosen import Chosen

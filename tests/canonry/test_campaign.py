@@ -4,7 +4,9 @@ import sqlite3
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import canonry
 from canonry.catalog import Catalog
@@ -334,3 +336,24 @@ def test_readers_never_see_an_error_an_empty_index_or_a_mixture_while_a_writer_w
         for reader in readers:
             reader.join()
     assert failures == []
+
+
+def test_the_same_question_again_is_embedded_once(workshop: Workshop) -> None:
+    """An answer and a pack ask the same; another question, and another model, are embedded anew."""
+
+    class Counting(WordBag):
+        asked = 0
+
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            Counting.asked += 1
+            return super().embed_query(text)
+
+    register(Counting("counting"))
+    at = workshop.create(embedder="counting")
+    workshop.bring(at, workshop.write("lamp.md", "A brass lamp.\n"))
+    campaign = workshop.ask(at)
+    first = campaign.retrieve("brass lamp", mode="hybrid")
+    assert campaign.retrieve("brass lamp", mode="hybrid").as_json() == first.as_json()
+    assert Counting.asked == 1
+    campaign.retrieve("lamp", mode="hybrid")
+    assert Counting.asked == 2
