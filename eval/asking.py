@@ -68,7 +68,7 @@ def ask_all(
     with Campaign(at) as campaign:
         if questions:
             searched, judge = asked_in(mode)
-            campaign.retrieve(questions[0].text, mode=searched, judge=judge)
+            campaign.retrieve(f"{questions[0].text} and?", mode=searched, judge=judge)  # the last one is remembered
         for done, question in enumerate(questions, 1):
             start = time.perf_counter()
             answer = campaign.retrieve(question.text, **_options(question, mode, limit))
