@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from canonry import database, passing_files, upgrade
+from canonry import database, passing_files, perspective, upgrade
 from canonry.errors import NoSpace, NotFound, UsageError
 from canonry.layout import Layout
 from canonry.migrations import APPLICATION_ID as APPLICATION_ID
@@ -243,7 +243,7 @@ class Catalog:
             "imported_at": instant, "valid_from": instant, "stated_level": facts.spoiler_level,
             "stated_hidden": int(facts.visibility == "hidden"), "stated_tags": json.dumps([fold(t) for t in facts.spoiler_tags]),
             "stated_roles": json.dumps([fold(role) for role in facts.allowed_roles]), "heading_rules": draft.heading_rules_json,
-            "normal_hash": draft.normal_hash,
+            "normal_hash": draft.normal_hash, "stated_known": json.dumps(perspective.said_in(json.loads(facts.extra))),
         }  # fmt: skip
         names = ", ".join(row)
         db.execute(

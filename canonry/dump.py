@@ -32,6 +32,7 @@ _JSON_SHAPES = {
     ("knowledge_source", "extra"): "mapping",
     ("knowledge_source", "edited"): "fields",
     ("knowledge_source_version", "heading_rules"): "rules",
+    ("knowledge_source_version", "stated_known"): "mapping",
     ("knowledge_source_version", "stated_tags"): "words",
     ("knowledge_source_version", "stated_roles"): "words",
     ("knowledge_retrieval_record", "supplied"): "mapping",

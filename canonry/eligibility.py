@@ -83,6 +83,9 @@ def _as_it_was(scope: Scope, tags: tuple[str, ...]) -> list[Clause]:
         found.append(Clause("visibility", f"NOT ({_PAST} AND v.stated_hidden = 1)", (), True))
     if tags:
         found.append(Clause("forbidden tags", f"NOT ({_PAST} AND {tagged})", tags, True))
+    if perspective.is_character(scope.role):
+        known, whose = perspective.condition("v.stated_known", scope.role, scope.story_time)
+        found.append(Clause("perspective", f"(NOT {_PAST} OR {known})", whose, True))
     return found
 
 
@@ -98,7 +101,7 @@ def clauses(scope: Scope) -> list[Clause]:
     if scope.role != NARRATOR:
         found.append(Clause("visibility", "s.visibility = 'normal' AND r.hidden = 0", (), True))
     if perspective.is_character(scope.role):
-        found.append(Clause("perspective", *perspective.condition("s", scope.role, scope.story_time), True))
+        found.append(Clause("perspective", *perspective.condition("s.extra", scope.role, scope.story_time), True))
     found.append(_successor(scope, tags))
     for_role = f"(NOT {_labelled('allowed_role')} OR {_labelled('allowed_role', 1)})"
     found.append(Clause("role", for_role, (fold(scope.role),), True))
@@ -136,7 +139,7 @@ def _successor(scope: Scope, tags: tuple[str, ...]) -> Clause:
     )
     values.append(fold(scope.role))
     if perspective.is_character(scope.role):
-        known, whose = perspective.condition("n", scope.role, scope.story_time)
+        known, whose = perspective.condition("n.extra", scope.role, scope.story_time)
         conditions.append(known)
         values += whose
     if tags:

@@ -129,4 +129,8 @@ MIGRATIONS = (
         details TEXT NOT NULL CHECK (json_valid(details))
     ) STRICT;
     """,
+    """
+    -- what was said of who knows this text when this version came: known_by and known_from, as canonry.perspective has them
+    ALTER TABLE knowledge_source_version ADD COLUMN stated_known TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(stated_known));
+    """,
 )

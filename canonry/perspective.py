@@ -56,6 +56,33 @@ def normal(extra: Mapping[str, object]) -> dict[str, object]:
     return known
 
 
+def said_in(extra: Mapping[str, object]) -> dict[str, object]:
+    """What a source's unknown keys say of who knows it."""
+    return {key: extra[key] for key in KEYS if key in extra}
+
+
+def stricter(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
+    """Both statements at once, normal ones: known to whom both name, from the later time on.
+
+    Known to nobody where one names a chapter and the other another time: which is later cannot be told.
+    """
+    both = {**one, **other}
+    if "known_by" in one and "known_by" in other:
+        allowed, named = other["known_by"], one["known_by"]
+        both["known_by"] = [name for name in _names(named) if name in _names(allowed)]
+    if "known_from" in one and "known_from" in other and one["known_from"] != other["known_from"]:
+        times = [one["known_from"], other["known_from"]]
+        whole = [time for time in times if isinstance(time, int)]
+        both["known_from"] = max(whole, default=_LATEST)
+        if len(whole) < len(times):
+            both["known_by"] = []
+    return both
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
 def knows(role: str, story_time: int | None, known_by: tuple[str, ...] | None, known_from: int | None) -> bool:
     """Whether what is known by these, from then on, may be in the packet of that role."""
     if not is_character(role):
@@ -65,16 +92,15 @@ def knows(role: str, story_time: int | None, known_by: tuple[str, ...] | None, k
     return known_from is None or known_from <= (_BEFORE_ALL if story_time is None else story_time)
 
 
-def condition(source: str, role: str, story_time: int | None) -> tuple[str, tuple[object, ...]]:
-    """The same as SQL over `knowledge_source` under the alias `source`, with its values; for the role of a character."""
-    extra = f"{source}.extra"
-    listed = f"EXISTS (SELECT 1 FROM json_each({extra}, '$.known_by') k WHERE k.value = ?)"
-    said = f"json_extract({extra}, '$.known_from')"
-    chapter = f"(SELECT max(h.reading_order) FROM cat.knowledge_source h WHERE h.chapter = {said})"
-    begun = f"CASE json_type({extra}, '$.known_from') WHEN 'integer' THEN {said} ELSE {chapter} END <= ?"
+def condition(said: str, role: str, story_time: int | None) -> tuple[str, tuple[object, ...]]:
+    """The same as SQL over a column of JSON that holds such statements, with its values; for the role of a character."""
+    listed = f"EXISTS (SELECT 1 FROM json_each({said}, '$.known_by') k WHERE k.value = ?)"
+    since = f"json_extract({said}, '$.known_from')"
+    chapter = f"(SELECT max(h.reading_order) FROM cat.knowledge_source h WHERE h.chapter = {since})"
+    begun = f"CASE json_type({said}, '$.known_from') WHEN 'integer' THEN {since} ELSE {chapter} END <= ?"
     sql = (
-        f"((json_type({extra}, '$.known_by') IS NULL OR {listed}) "
-        f"AND (json_type({extra}, '$.known_from') IS NULL OR ifnull({begun}, 0)))"
+        f"((json_type({said}, '$.known_by') IS NULL OR {listed}) "
+        f"AND (json_type({said}, '$.known_from') IS NULL OR ifnull({begun}, 0)))"
     )
     return sql, (_character(role), _BEFORE_ALL if story_time is None else story_time)
 

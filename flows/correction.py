@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from canonry import corrections, database
+from canonry import corrections, database, perspective
 from canonry.authority import CORRECTION_TYPE
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog
@@ -54,14 +55,17 @@ def add_correction(
 
 def _facts(at: Layout, text: str, of: Sequence[Passage], options: Mapping[str, object]) -> dict[str, object]:
     facts = SourceFacts("")
+    known: dict[str, object] = {}
     with closing(Catalog.open(at.catalog)) as catalog:
         for passage in of:
+            source = catalog.source(passage.source_id)
+            known = perspective.stricter(known, perspective.said_in(json.loads(source.facts.extra)))
             facts = combined(
                 facts,
                 {
                     "visibility": passage.visibility, "spoiler_level": passage.spoiler_level,
                     "spoiler_tags": tuple(passage.spoiler_tags),
-                    "allowed_roles": catalog.source(passage.source_id).facts.allowed_roles or facts.allowed_roles,
+                    "allowed_roles": source.facts.allowed_roles or facts.allowed_roles,
                 },
             )  # fmt: skip
     facts = combined(facts, parse_facts({key: value for key, value in options.items() if value is not None}))
@@ -73,7 +77,7 @@ def _facts(at: Layout, text: str, of: Sequence[Passage], options: Mapping[str, o
     entities = tuple(dict.fromkeys((*facts.entities, *(name for passage in of for name in passage.entities))))
     return {
         "title": _title(text), "priority": "high", **given, "entities": entities or None,
-        "class": "canon", "type": CORRECTION_TYPE, **secrecy,
+        "class": "canon", "type": CORRECTION_TYPE, **secrecy, **known,
     }  # fmt: skip
 
 

@@ -67,9 +67,11 @@ def classify(
     order = next((statement["order"] for statement in reversed(stated) if "order" in statement), None)
     facts = SourceFacts(title=Path(name).stem)
     extra: dict[str, object] = {}
+    known: dict[str, object] = {}
     for statement in stated:
         try:
             facts = combined(facts, parse_facts(statement, order=order))
+            known = perspective.stricter(known, perspective.normal(perspective.said_in(statement)))
         except UsageError as error:
             raise RejectedFile(name, f"its metadata says {error}") from None
         extra |= {key: value for key, value in statement.items() if key not in KNOWN_KEYS}
@@ -78,11 +80,7 @@ def classify(
     extra |= {key: value for key, value in front.fields.items() if key not in fields}
     facts, used, foreign = _with_entry_facts(facts, stated)
     warnings += foreign
-    extra = {key: value for key, value in extra.items() if key not in used}
-    try:
-        extra = perspective.normal(extra)
-    except UsageError as error:
-        raise RejectedFile(name, f"its metadata says {error}") from None
+    extra = {key: value for key, value in extra.items() if key not in (*used, *perspective.KEYS)} | known
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings

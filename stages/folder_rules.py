@@ -11,6 +11,7 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
+from canonry import perspective
 from canonry.errors import UsageError
 from canonry.records import HeadingRule, Marks
 from stages.select import FOLDER_RULES, Selected
@@ -83,7 +84,7 @@ class RulesAbove:
 
 
 def _refuse_unknown(section: str, rule: Mapping[str, object]) -> None:
-    known = sorted(KNOWN_KEYS | KNOWLEDGE_KEYS)
+    known = sorted({*KNOWN_KEYS, *KNOWLEDGE_KEYS, *perspective.KEYS})
     for key in rule:
         if key not in known and not meant_key(key):
             near = get_close_matches(key.lower(), known, 1) or get_close_matches(key.lower(), SECRECY_KEYS, 1, 0.5)

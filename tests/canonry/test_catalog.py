@@ -60,7 +60,7 @@ BAD_ROWS = {
     "a label of nothing": "INSERT INTO source_label VALUES ('nothing', 'tag', 'x', 'x')",
     "two live versions": "INSERT INTO knowledge_source_version SELECT 'mill-1@2', source_id, 2, content_hash, original_hash, "
     "file_size, mime_type, encoding, text_title, parser_version, chunking_version, imported_at, valid_from, NULL, "
-    "stated_level, stated_hidden, stated_tags, stated_roles, heading_rules, '' FROM knowledge_source_version",
+    "stated_level, stated_hidden, stated_tags, stated_roles, heading_rules, '', '{}' FROM knowledge_source_version",
     "a record that is no JSON": "INSERT INTO knowledge_retrieval_record (created_at, role, query, supplied) VALUES ('t', 'player', 'q', '[')",
 }
 

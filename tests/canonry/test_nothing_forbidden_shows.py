@@ -13,6 +13,13 @@ import canonry
 from canonry.catalog import Catalog, now
 from canonry.conflicts import contradicted_by, find_conflicts
 from canonry.context import QueryContext
+from canonry.contexts.assembly import Ref, assemble
+from canonry.contexts.inventory import Inventory
+from canonry.contexts.journal import open_journal
+from canonry.contexts.memory import remembered
+from canonry.contexts.session import begin
+from canonry.contexts.task import Task
+from canonry.contexts.tiers import Budgets
 from canonry.eligibility import NARRATOR, Scope
 from canonry.embedders import register
 from canonry.errors import CanonryError, NotFound
@@ -43,6 +50,8 @@ class Lore:
     words: list[str]  # of each version
     fact: str  # in its title, entities and tags, which are of the source and not of a version
     made_later: bool = False
+    known_by: str = ""  # "" is everyone
+    known_from: int = -1  # -1 is from the beginning
 
     def text(self, version: int) -> str:
         word = self.words[version]
@@ -53,6 +62,8 @@ class Lore:
         lines += ["visibility: hidden"] if self.hidden else []
         lines += [f"spoiler_tags: [{self.tag}]"] if self.tag else []
         lines += [f"allowed_roles: [{self.role}]"] if self.role else []
+        lines += [f"known_by: [{self.known_by}]"] if self.known_by else []
+        lines += [f"known_from: {self.known_from}"] if self.known_from >= 0 else []
         front = "\n".join(lines)
         return f"---\n{front}\n---\n# Lamp {word}\n\nThe lamp {word} burns over the harbour wall. The capital of Vell is {word.title()}.\n"
 
@@ -66,15 +77,27 @@ class Lore:
             and (not self.role or self.role == scope.role)
             and (not scope.classes or self.class_ in scope.classes)
             and (not scope.source_types or self.kind in scope.source_types)
+            and (not scope.role.startswith("npc:") or self.is_known_to(scope))
         )
+
+    def is_known_to(self, scope: Scope) -> bool:
+        told_until = -1 if scope.story_time is None else scope.story_time
+        return (not self.known_by or scope.role == f"npc:{self.known_by}") and self.known_from <= told_until
+
+
+def beside(dice: random.Random, number: int) -> random.Random:
+    """Dice of their own, which leave the others where they are."""
+    return random.Random(f"{dice.getstate()[1][-1]} {dice.getstate()[1][0]} {number}")
 
 
 def invented(dice: random.Random, number: int) -> Lore:
     word = f"zq{number}"
+    apart = beside(dice, number)
     return Lore(
         f"lore{number}.md", dice.choice(["canon", "canon", "reference", "inspiration"]), dice.choice([0, 0, 1, 3]), dice.random() < 0.25,
         dice.choice(["", "", "ending"]), dice.choice(["", "", "", "writer", "npc:mara"]), dice.choice(["rule", "place"]),
         dice.random() < 0.85, dice.random() < 0.3, [f"{word}a", *([f"{word}b"] if dice.random() < 0.4 else [])], f"{word}f",
+        known_by=apart.choice(["", "", "mara", "perrin"]), known_from=apart.choice([-1, -1, 0, 5]),
     )  # fmt: skip
 
 
@@ -85,7 +108,7 @@ def scopes(dice: random.Random, between: str) -> Iterator[tuple[Scope, bool]]:
         yield (
             Scope(
                 dice.choice(ROLES), dice.choice([0, 1, 2, 9]), dice.choice([(), ("ending",)]), dice.choice([(), ("canon",), ("reference", "canon")]),
-                dice.choice([(), (), ("rule",)]), as_of=between if before else None,
+                dice.choice([(), (), ("rule",)]), as_of=between if before else None, story_time=beside(dice, 0).choice([None, 0, 4, 5]),
             ),
             before,
         )  # fmt: skip
@@ -151,7 +174,7 @@ def everything(campaign: canonry.Campaign, scope: Scope, ids: list[str], dice: r
     query = "lamp harbour wall"
     asked = {
         "spoiler_level": scope.spoiler_level, "role": scope.role, "forbid_tags": scope.forbid_tags, "classes": scope.classes,
-        "source_types": scope.source_types, "as_of": scope.as_of,
+        "source_types": scope.source_types, "as_of": scope.as_of, "story_time": scope.story_time,
     }  # fmt: skip
     context = QueryContext("the lamp", "harbour", ("Mara", "lamp"), "", "", ("wall",))
     for mode in ("lexical", "semantic", "hybrid"):
@@ -176,9 +199,31 @@ def everything(campaign: canonry.Campaign, scope: Scope, ids: list[str], dice: r
                 yield json.dumps(pack.as_json())
             except CanonryError as error:
                 yield str(error)
+    yield from contexts(campaign, scope, ids, beside(dice, 1))
     yield json.dumps(
         [one.as_json() | {"warning": one.warning} for one in find_conflicts(campaign, replace(scope, as_of=None))]
         if scope.as_of is None
         else []
     )
     yield str(contradicted_by(campaign, scope, "The capital of Vell is Orm."))
+
+
+def contexts(campaign: canonry.Campaign, scope: Scope, ids: list[str], dice: random.Random) -> Iterator[str]:
+    """Items, a selection put together, and what a session answers."""
+    inventory = Inventory(campaign, scope, None, tuple(remembered(campaign, scope)))
+    items = inventory.items()
+    yield json.dumps([item.as_json() for item in items])
+    for chosen in ([item.id for item in items], dice.sample(ids, 3)):
+        try:
+            yield json.dumps(assemble(inventory, [Ref(id_) for id_ in chosen], budgets=Budgets(9000, 9000)).as_json())
+        except CanonryError as error:
+            yield str(error)
+    with open_journal(campaign.at, make=True) as journal:
+        session = begin(journal, campaign, Task("Write.", scope))
+        yield json.dumps(session.opening())
+        for name, arguments in (
+            ("search", {"query": "lamp harbour wall", "mode": "hybrid"}), ("fetch", {"ids": dice.sample(ids, 2)}),
+            ("select", {"items": [item.id for item in items]}), ("stop", {}),
+        ):  # fmt: skip
+            yield json.dumps(session.call(name, arguments))
+        yield json.dumps([one.as_json() for one in session.verify()])

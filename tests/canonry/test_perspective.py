@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from canonry.catalog import now
 from canonry.contexts.inventory import Inventory
 from canonry.eligibility import Scope
 from canonry.errors import NotFound, UsageError
 from canonry.history import list_records, record_pack
 from canonry.layout import Layout
+from canonry.locking import writing
 from canonry.pack import build_pack
-from canonry.perspective import knows, parse_known_by, parse_known_from
+from canonry.perspective import knows, parse_known_by, parse_known_from, stricter
+from flows.correction import add_correction
 from tests.conftest import Workshop
 
 LORE = {
@@ -97,6 +100,53 @@ def test_values_are_read_as_people_write_them() -> None:
     for wrong in (None, -1, 1.5, True, " ", [1]):
         with pytest.raises(UsageError):
             parse_known_from(wrong)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ({}, {"known_by": ["mara"]}, {"known_by": ["mara"]}),
+        ({"known_by": ["mara", "perrin"]}, {"known_by": ["perrin", "x"]}, {"known_by": ["perrin"]}),
+        ({"known_from": 3}, {"known_from": 2}, {"known_from": 3}),
+        ({"known_from": "The Flood"}, {"known_from": "The Flood"}, {"known_from": "The Flood"}),
+        ({"known_from": "The Flood"}, {"known_from": 2}, {"known_from": 2, "known_by": []}),
+    ],
+)
+def test_of_two_statements_the_stricter_holds(one: Any, other: Any, both: Any) -> None:
+    assert stricter(one, other) == both
+
+
+def test_a_folder_and_a_file_say_it_together(workshop: Workshop, at: Layout) -> None:
+    workshop.write("rules/canonry.toml", "[defaults]\nknown_by = ['mara', 'perrin']\nknown_from = 2\n")
+    workshop.write("rules/a.md", "---\nknown_by: [perrin, ouseley]\nknown_from: 1\n---\nRULEWORD\n")
+    report = workshop.bring(at, workshop.root / "lore" / "rules")
+    assert not report.rejected
+    for role, story_time, count in (
+        ("npc:perrin", 2, 1),
+        ("npc:perrin", 1, 0),
+        ("npc:mara", 2, 0),
+        ("npc:ouseley", 2, 0),
+    ):
+        assert len(workshop.ask(at).retrieve("RULEWORD", role=role, story_time=story_time).results) == count
+
+
+def test_an_earlier_text_is_not_told_to_more_characters_than_it_was(workshop: Workshop, at: Layout) -> None:
+    workshop.bring(at, workshop.write("open/o.md", "---\nknown_by: [mara]\n---\nEARLIER\n"))
+    then = now()
+    workshop.bring(at, workshop.write("open/o.md", "LATER\n"))
+    campaign = workshop.ask(at)
+    assert campaign.retrieve("LATER", role="npc:perrin").results
+    assert campaign.retrieve("EARLIER", role="npc:mara", as_of=then).results
+    assert not campaign.retrieve("EARLIER", role="npc:perrin", as_of=then).results
+
+
+def test_a_correction_is_known_to_whom_knows_what_it_corrects(workshop: Workshop, at: Layout) -> None:
+    campaign = workshop.ask(at)
+    of = [one for one in campaign.retrieve("lamp", limit=50, copies=True).results if "maralateword" in one.exact_text]
+    with writing(at):
+        add_correction(at, "The lamp of CORRECTWORD burns.", of, {})
+    for role, story_time, count in (("npc:mara", 5, 1), ("npc:mara", 4, 0), ("npc:perrin", 9, 0), ("player", None, 1)):
+        assert len(campaign.retrieve("CORRECTWORD", role=role, story_time=story_time).results) == count
 
 
 @pytest.mark.parametrize("wrong", [-1, 10**7])
