@@ -11,13 +11,13 @@ from pathlib import Path
 
 from canonry.campaign import Campaign
 from canonry.canonlog.document import read_bytes
-from canonry.canonlog.save import read_save
 from canonry.catalog import parse_instant
 from canonry.cli.show import chosen, note, plural, print_json, printable, table
 from canonry.contexts.assembly import Assembly
 from canonry.contexts.assembly import assemble as put_together
 from canonry.contexts.blocks import read_blocks
 from canonry.contexts.failures import ContextFailure
+from canonry.contexts.game import SavedGame, no_game
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import ORIGINS, Item
 from canonry.contexts.memory import remembered
@@ -103,10 +103,10 @@ def inventory_of(given: argparse.Namespace) -> Iterator[Inventory]:
         given.role, given.spoiler_level, given.forbid_tags, sources=getattr(given, "sources", ()), as_of=as_of,
         story_time=given.story_time,
     )  # fmt: skip
-    save = read_save(given.save) if given.save else None
+    game = SavedGame(given.save) if given.save else no_game
     blocks = tuple(read_blocks(given.blocks)) if given.blocks else ()
     with Campaign(chosen(given)) as campaign:
-        yield Inventory(campaign, scope, save, (*remembered(campaign, scope), *blocks))
+        yield Inventory(campaign, scope, game, blocks, remembered)
 
 
 def _marks(item: Item) -> str:

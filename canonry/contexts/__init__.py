@@ -3,6 +3,7 @@
 item        one thing that could be given, and what is said of it; never how relevant it is
 blocks      items that a caller supplies, read from JSON
 roles       which role may be given which item
+game        a running game, as it is on disk now
 failures    every way in which a selection is refused
 inventory   the eligible items of a campaign, a game and a caller, for one role
 tiers       whole items into a hot and a working budget

@@ -193,9 +193,10 @@ class _Writer:
 
 
 def _state_claims(inventory: Inventory) -> list[Claim]:
-    if inventory.save is None:
+    save = inventory.game()
+    if save is None:
         return []
-    log = inventory.save.log
+    log = save.log
     return claims("\n".join((*log.established_facts, *log.recent_events)))
 
 

@@ -6,7 +6,7 @@ for an item to get in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -14,6 +14,7 @@ from canonry.campaign import Campaign
 from canonry.canonlog.accepted import accepted_state
 from canonry.canonlog.save import Save
 from canonry.catalog import Catalog
+from canonry.contexts.game import Game, no_game
 from canonry.contexts.item import KNOWLEDGE, LOG, Item, digest, in_order
 from canonry.contexts.roles import why_not
 from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
@@ -23,14 +24,23 @@ from canonry.retrieval import Answer, Passage
 _LOG = "log:"
 
 
+Notes = Callable[[Campaign, Scope], Sequence[Item]]
+
+
+def no_notes(campaign: Campaign, scope: Scope) -> Sequence[Item]:
+    """There is no memory bank."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What there is for `scope`. `supplied` are a caller's blocks and whatever else is not of the campaign's sources."""
+    """What there is for `scope`. `supplied` are a caller's blocks; the game and the notes are looked at whenever they are needed."""
 
     campaign: Campaign
     scope: Scope
-    save: Save | None = None
+    game: Game = no_game
     supplied: tuple[Item, ...] = ()
+    notes: Notes = no_notes
 
     def items(self) -> list[Item]:
         """Every eligible item: pinned, then by priority, then by id."""
@@ -41,11 +51,11 @@ class Inventory:
         there = {item.id for item in self._knowledge(self.scope)}
         everything = Scope(NARRATOR, HIGHEST_LEVEL, as_of=self.scope.as_of)
         hidden = [item for item in self._knowledge(everything) if item.id not in there]
-        why = f"is out of sight of {self.scope.role}; `canonry why` names the step"
-        reasons = {item.id: why for item in hidden}
-        others = {item.id: self._why_not(item) for item in self._others()}
-        found = in_order([*hidden, *(item for item in self._others() if others[item.id])])
-        return [(item, reasons.get(item.id) or others[item.id]) for item in found]
+        reasons = dict.fromkeys((item.id for item in hidden), self._out_of_sight)
+        others = self._others()
+        reasons |= {item.id: why for item in others if (why := self._why_not(item))}
+        found = in_order([*hidden, *(item for item in others if item.id in reasons)])
+        return [(item, reasons[item.id]) for item in found]
 
     def find(self, ids: Iterable[str]) -> dict[str, Item]:
         """Id -> item, of those ids that are eligible."""
@@ -83,7 +93,7 @@ class Inventory:
             if item.id == id_ and (why := self._why_not(item)):
                 return item, why
         found = everything.find([id_]).get(id_)
-        return (found, f"is out of sight of {self.scope.role}; `canonry why` names the step") if found else None
+        return (found, self._out_of_sight) if found else None
 
     def invalidated(self, id_: str) -> str:
         """Why an item that the role may otherwise be given no longer holds; empty for any other id."""
@@ -97,8 +107,14 @@ class Inventory:
         there = replace(self.scope, sources=(source_id,))
         return self.campaign.survey(there, lambda passages: next(passages, None) is not None)
 
+    @property
+    def _out_of_sight(self) -> str:
+        return f"is out of sight of {self.scope.role}; `canonry why` names the step"
+
     def _others(self) -> list[Item]:
-        return [*(state_items(self.save, self.scope.role) if self.save else ()), *self.supplied]
+        save = self.game()
+        state = state_items(save, self.scope.role) if save else []
+        return [*state, *self.notes(self.campaign, self.scope), *self.supplied]
 
     def _eligible(self) -> list[Item]:
         return [item for item in self._others() if not self._why_not(item)]

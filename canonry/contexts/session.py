@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from canonry.campaign import Campaign
-from canonry.canonlog.save import read_save
 from canonry.catalog import now
 from canonry.contexts.assembly import Assembly, Ref, assemble, failures_of
 from canonry.contexts.blocks import parse_blocks
 from canonry.contexts.calls import Call, check, session_calls
 from canonry.contexts.failures import BudgetSpent, ContextFailure, MissingEvidence, SessionClosed, named, raise_all
+from canonry.contexts.game import SavedGame, no_game
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import KNOWLEDGE, Item
 from canonry.contexts.journal import Event, Journal, Opened
@@ -259,8 +259,7 @@ def resume(journal: Journal, campaign: Campaign, session_id: str) -> tuple[Sessi
 
 def _inventory(campaign: Campaign, task: Task, save: Path | None, blocks: str) -> Inventory:
     supplied = parse_blocks(blocks.encode(), "blocks") if blocks else []
-    notes = remembered(campaign, task.scope)
-    return Inventory(campaign, task.scope, read_save(save) if save else None, (*notes, *supplied))
+    return Inventory(campaign, task.scope, SavedGame(save) if save else no_game, tuple(supplied), remembered)
 
 
 def candidates(inventory: Inventory, query: str, mode: str | None, limit: int | None) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def tools_for(inventory: Inventory, *, writing: bool = False) -> list[Tool]:
         Tool(_PACK, there.pack),
         Tool(_ASSEMBLE, there.assemble),
     ]
-    if inventory.save is not None:
+    if inventory.game() is not None:
         found.append(Tool(_STATE, there.state))
     if inventory.scope.role == NARRATOR:
         found += [Tool(_INSPECT, there.inspect), Tool(_WHY, there.why)]
@@ -129,8 +129,9 @@ class _Tools:
     def state(self, given: Mapping[str, Any]) -> Mapping[str, object]:
         items = [item for item in self.inventory.others() if item.origin == "log"]
         said: dict[str, object] = {"items": [candidate(item, whole=True) for item in items]}
-        if self.inventory.scope.role == NARRATOR and self.inventory.save is not None:
-            said["log"] = inject(self.inventory.save, NARRATOR).text
+        save = self.inventory.game()
+        if self.inventory.scope.role == NARRATOR and save is not None:
+            said["log"] = inject(save, NARRATOR).text
         return said
 
     def inspect(self, given: Mapping[str, Any]) -> Mapping[str, object]:

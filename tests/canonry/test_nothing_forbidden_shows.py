@@ -210,7 +210,7 @@ def everything(campaign: canonry.Campaign, scope: Scope, ids: list[str], dice: r
 
 def contexts(campaign: canonry.Campaign, scope: Scope, ids: list[str], dice: random.Random) -> Iterator[str]:
     """Items, a selection put together, and what a session answers."""
-    inventory = Inventory(campaign, scope, None, tuple(remembered(campaign, scope)))
+    inventory = Inventory(campaign, scope, notes=remembered)
     items = inventory.items()
     yield json.dumps([item.as_json() for item in items])
     for chosen in ([item.id for item in items], dice.sample(ids, 3)):

@@ -66,7 +66,7 @@ def stock(workshop: Workshop, at: Layout) -> Stock:
 
     def take(role: str = "player", *, save: Save | None = None, supplied: Any = None, **scope: Any) -> Inventory:
         items = blocks(*BLOCKS) if supplied is None else supplied
-        return Inventory(workshop.ask(at), Scope(role, **scope), save, items)
+        return Inventory(workshop.ask(at), Scope(role, **scope), lambda: save, items)
 
     return take
 

@@ -39,7 +39,7 @@ def test_a_note_is_a_derived_item_bound_to_its_sources(stock: Stock, workshop: W
     note = keep(stock("writer"), lamp, lamp)
     (item,) = notes(workshop, at)
     assert (item.id, item.kind, item.authority, item.derived, item.invalidated) == (note.id, "note", "none", True, "")
-    made = assemble(Inventory(workshop.ask(at), Scope("writer"), None, (item,)), [Ref(lamp), Ref(note.id)])
+    made = assemble(Inventory(workshop.ask(at), Scope("writer"), notes=remembered), [Ref(lamp), Ref(note.id)])
     assert made.text.index("NOTES: derived from the lore") > made.text.index("whale oil")
 
 
@@ -58,7 +58,7 @@ def test_a_note_whose_source_changed_is_invalid_and_kept_and_holds_again_with_th
     workshop.bring(at, workshop.write("town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns tallow.\n"))
     (item,) = notes(workshop, at)
     assert (item.text, item.invalidated) == ("NOTEWORD", "a source of it has changed")
-    inventory = Inventory(workshop.ask(at), Scope("writer"), None, (item,))
+    inventory = Inventory(workshop.ask(at), Scope("writer"), notes=remembered)
     assert not inventory.find([note.id])
     with pytest.raises(InvalidatedItem) as refused:
         assemble(inventory, [Ref(note.id)])

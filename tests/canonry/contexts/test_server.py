@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,31 @@ def test_notes_are_kept_only_where_writing_was_asked_for(ask: Any, stock: Stock)
     async def work(client: Any) -> Any:
         return await client.call_tool("remember", {"text": "NOTEWORD", "ids": [lamp]})
 
+    async def work_and_read(client: Any) -> Any:
+        assert (await work(client)).structured_content == {"id": "memory:1"}
+        return (await client.call_tool("fetch", {"ids": ["memory:1"]})).structured_content["items"][0]
+
     assert ask(work, "--role", "writer").is_error
-    assert ask(work, "--role", "writer", "--write").structured_content == {"id": "memory:1"}
+    read = ask(work_and_read, "--role", "writer", "--write")
+    assert (read["text"], read["derived"]) == ("NOTEWORD", True)
+
+
+def test_a_game_that_goes_on_is_read_again(ask: Any, game: Save, tmp_path: Path) -> None:
+    path = tmp_path / "game.json"
+    write_save(path, game)
+
+    async def where(client: Any) -> str:
+        items = (await client.call_tool("state", {})).structured_content["items"]
+        return next(str(item["text"]) for item in items if item["id"] == "log:location")
+
+    async def work(client: Any) -> None:
+        assert await where(client) == "Mother Keddle's pawnshop"
+        write_save(path, replace(game, log=replace(game.log, location=replace(game.log.location, name="the Quay"))))
+        assert await where(client) == "the Quay"
+        path.unlink()
+        assert (await client.call_tool("state", {})).structured_content["error"] == "NotFound"
+
+    ask(work, "--save", path)
 
 
 def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, at: Layout, tmp_path: Path) -> None:
