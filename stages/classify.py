@@ -80,7 +80,7 @@ def classify(
     extra |= {key: value for key, value in front.fields.items() if key not in fields}
     facts, used, foreign = _with_entry_facts(facts, stated)
     warnings += foreign
-    extra = {key: value for key, value in extra.items() if key not in used and key not in perspective.KEYS} | known
+    extra = {key: value for key, value in extra.items() if key not in (*used, *perspective.KEYS)} | known
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
