@@ -7,6 +7,7 @@ python -m tests.llama_server MODEL.gguf vectors|chat       serve it until standa
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from canonry.embedders.files import find_package
 
@@ -24,8 +26,11 @@ CHAT_CONTEXT_TOKENS = 4096
 _LAYERS, _SIZE, _HEADS, _INNER = 6, 384, 12, 1536
 
 
-def missing_packages(packages: tuple[str, ...] = PACKAGES) -> list[str]:
-    return [package for package in packages if find_package(package) is None]
+def servers_only(packages: tuple[str, ...]) -> list[pytest.MarkDecorator]:
+    """Marks of tests that need a server: left out where its packages are missing, unless `make test-servers` has installed them."""
+    missing = any(find_package(package) is None for package in packages)
+    skipped = missing and "CANONRY_SERVERS" not in os.environ
+    return [pytest.mark.servers, pytest.mark.skipif(skipped, reason="`make test-servers` installs the server")]
 
 
 def chat_model() -> Path:

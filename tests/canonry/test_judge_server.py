@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conftest import Workshop
-from tests.llama_server import CHAT_PACKAGES, chat_model, llama_server, missing_packages
+from tests.llama_server import CHAT_PACKAGES, chat_model, llama_server, servers_only
 
-pytestmark = [
-    pytest.mark.servers,
-    pytest.mark.skipif(bool(missing_packages(CHAT_PACKAGES)), reason="`make test-servers` installs the server"),
-]
+pytestmark = servers_only(CHAT_PACKAGES)
 
 
 def test_a_model_of_135_million_weights_grades_each_passage_and_the_same_way_again(workshop: Workshop) -> None:

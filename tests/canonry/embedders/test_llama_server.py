@@ -14,12 +14,9 @@ from canonry.embedders import load
 from canonry.embedders.served import Served, learn
 from canonry.errors import TextTooLong
 from tests.conftest import Workshop
-from tests.llama_server import CONTEXT_TOKENS, llama_server, missing_packages, write_gguf
+from tests.llama_server import CONTEXT_TOKENS, PACKAGES, llama_server, servers_only, write_gguf
 
-pytestmark = [
-    pytest.mark.servers,
-    pytest.mark.skipif(bool(missing_packages()), reason="`make test-servers` installs the server"),
-]
+pytestmark = servers_only(PACKAGES)
 DEMO = Path(__file__).parents[3] / "canonry" / "demo_campaign"
 
 
