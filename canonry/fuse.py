@@ -29,7 +29,7 @@ class Fusion:
     the semantic leg, 1 - alpha that of the lexical one. A leg of mentioned names weighs `entity` beside either.
     """
 
-    method: str = "rrf"
+    method: str = "convex"  # better than rrf k=10 w=.25 on each collection measured (benchmarks/README.md)
     k: int = 10
     weight: float = 0.25
     alpha: float = 0.3

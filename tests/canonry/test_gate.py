@@ -36,7 +36,7 @@ def test_a_passed_gate_makes_hybrid_the_default(workshop: Workshop, at: Layout) 
 @pytest.mark.parametrize(
     ("setting", "what"),
     [({"embedder": "none"}, "embedder"),
-     ({"chunk.target": "300"}, "chunker"), ({"fusion.method": "convex"}, "fusion"), ({"fusion.k": "60"}, "fusion")],
+     ({"chunk.target": "300"}, "chunker"), ({"fusion.method": "rrf"}, "fusion"), ({"fusion.k": "60"}, "fusion")],
     ids=str,
 )  # fmt: skip
 def test_another_embedder_chunker_or_fusion_voids_it(

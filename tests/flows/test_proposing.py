@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry import proposals
+from canonry import passing_files, proposals
 from canonry.catalog import Catalog
 from canonry.errors import CanonryError, DamagedData, NotFound
 from canonry.locking import writing
@@ -162,6 +162,8 @@ def test_a_text_that_no_proposal_holds_is_swept_by_the_next_run(locked: Locked, 
     locked.write(ZINC)
     stray = locked.at.proposed_file("f" * 64, "md")
     stray.write_text("left by a run that was stopped")
+    with closing(Catalog.open(locked.at.catalog, write=True)) as catalog:
+        passing_files.announce_now(catalog.connection, [stray.stem])
     assert not make_plan(locked.at).is_empty
     locked.write(LAMP)
     assert [path != stray for path in locked.kept] == [True]
