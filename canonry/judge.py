@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from canonry.servers.endpoint import Endpoint, Reply
 
 MOST_PASSAGES = 20
+NOT_JUDGED = "not judged, the order is that of the search"  # how `degraded` begins to say so
 HIGHEST_GRADE = 3
 CONTEXT_TOKENS = 4096  # what a request and its reply fit into
 PASSAGE_TOKENS = 100
@@ -84,7 +85,7 @@ def judged(answer: Answer, judge: Judge, limit: int) -> Answer:
     try:
         grades = judge.grade(answer.query, head)
     except JudgeError as error:
-        told = (answer.degraded, f"not judged, the order is that of the search: {error}")
+        told = (answer.degraded, f"{NOT_JUDGED}: {error}")
         return replace(answer, degraded="; ".join(filter(None, told)), results=answer.results[:limit])
     order = sorted(range(len(head)), key=lambda at: (-grades[at], at))
     ordered = [_with_grade(head[at], grades[at], at + 1, judge.name) for at in order]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from canonry.catalog import Catalog
-from canonry.cli.show import Bar, bold, chosen, colour, dim, note, print_json, table
+from canonry.cli.show import Bar, bold, chosen, colour, dim, note, plural, print_json, table
 from canonry.config import Settings
 from canonry.errors import UsageError
 from canonry.gate import Gate, pass_gate
@@ -82,7 +82,17 @@ def _code(outcome: Outcome) -> int:
     leaks = any(figures.leaks or figures.pack_leaks for figures in found.modes.values())
     if leaks or (outcome.checks and not outcome.passed):
         return 1
-    return DEGRADED if any(figures.degraded == len(figures.questions) for figures in found.modes.values()) else 0
+    all_degraded = any(figures.degraded == len(figures.questions) for figures in found.modes.values())
+    return DEGRADED if all_degraded or _unjudged(found) else 0
+
+
+def _unjudged(found: Evaluation) -> int:
+    """Questions that were to be judged, and were not: their figures are those of the search alone."""
+    from canonry.judge import NOT_JUDGED
+    from eval.asking import RERANK
+
+    judged = found.modes.get(RERANK)
+    return sum(NOT_JUDGED in (told["degraded"] or "") for told in judged.questions.values()) if judged else 0
 
 
 def _earn(at: Layout, outcome: Outcome, report: Path | None) -> None:
@@ -112,6 +122,8 @@ def _print(given: argparse.Namespace, outcome: Outcome) -> None:
     print(
         f"{counts['judged']} questions have a place to find; {counts['without_answer']} have none and are left out of the means."
     )
+    if unjudged := _unjudged(found):
+        print(colour(f"rerank: {plural(unjudged, 'question')} not judged; the order is that of hybrid there", "31"))
     for gap in counts["gaps"]:
         note(given, gap)
     for mode, rows in found.comparisons.items():

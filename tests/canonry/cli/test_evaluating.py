@@ -88,6 +88,9 @@ def test_the_judge_is_measured_as_a_mode(run: Run, folder: Path, run_cli: Run, a
     code, out, _ = run(*asked)
     figures = json.loads(out)["modes"]["rerank"]
     assert (code, figures["degraded"], figures["means"]["Recall@1"]) == (3, 9, 1.0)
+    server.write = lambda passages: "no" if len(server.chats) % 2 else grades(lambda passage: 0)(passages)
+    code, out, _ = run("run", folder, "--in-process", "--no-packs", "--modes", "rerank")
+    assert (code, "questions not judged; the order is that of hybrid there" in out) == (3, True)
 
 
 def test_a_first_question_can_be_timed_in_a_process_of_its_own(run: Run, folder: Path) -> None:
