@@ -62,10 +62,10 @@ def settings(run: Run, at: Layout) -> dict[str, str]:
 def test_the_choice_is_shown_with_the_command_that_sets_it(run: Run, at: Layout, by_meaning: Path) -> None:
     code, out, err = run("eval", "tune", by_meaning)
     assert code == 0
-    assert "Chosen on 10 questions, held out 10 (seed 0): convex α=0.3" in out
+    assert "Chosen on 10 questions, held out 10 (seed 0): rrf k=5 w=0.25" in out
     assert f"against {CURRENT}" in out
     assert (
-        f"canonry campaign settings {at.campaign} --set fusion.method=convex --set fusion.alpha=0.3`"
+        f"canonry campaign settings {at.campaign} --set fusion.method=rrf --set fusion.k=5 --set fusion.weight=0.25`"
         in out
     )
     assert "10 held-out questions tell large differences alone" in err
@@ -74,16 +74,16 @@ def test_the_choice_is_shown_with_the_command_that_sets_it(run: Run, at: Layout,
 
 def test_apply_sets_the_choice_and_keeps_the_evidence(run: Run, at: Layout, by_meaning: Path) -> None:
     code, out, _ = run("eval", "tune", by_meaning, "--apply")
-    assert (code, "Set: fusion.method=convex fusion.alpha=0.3." in out) == (0, True)
-    assert settings(run, at)["fusion.alpha"] == "0.3"
+    assert (code, "Set: fusion.method=rrf fusion.k=5 fusion.weight=0.25." in out) == (0, True)
+    assert settings(run, at)["fusion.method"] == "rrf"
     shown = json.loads(run("campaign", "show", at.campaign, "--json")[1])["tuning"]
     assert shown["holds"]
     assert (shown["evidence"]["set"], shown["evidence"]["held out"]) == ("by-meaning", "10 questions")
     assert "which is set" in run("campaign", "show", at.campaign)[1]
-    assert run("campaign", "settings", at.campaign, "--set", "fusion.alpha=0.6")[0] == 0
+    assert run("campaign", "settings", at.campaign, "--set", "fusion.k=60")[0] == 0
     assert "which is not set any more" in run("campaign", "show", at.campaign)[1]
     again = json.loads(run("eval", "tune", by_meaning, "--apply", "--json")[1])
-    assert (again["current_label"], again["applied"]) == ("convex α=0.6", True)
+    assert (again["current_label"], again["applied"]) == ("rrf k=60 w=0.25", True)
     same = json.loads(run("eval", "tune", by_meaning, "--apply", "--json")[1])
     assert (same["is_new"], same["applied"]) == (False, False)
 
