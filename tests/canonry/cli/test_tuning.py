@@ -80,10 +80,10 @@ def test_apply_sets_the_choice_and_keeps_the_evidence(run: Run, at: Layout, by_m
     assert shown["holds"]
     assert (shown["evidence"]["set"], shown["evidence"]["held out"]) == ("by-meaning", "10 questions")
     assert "which is set" in run("campaign", "show", at.campaign)[1]
-    assert run("campaign", "settings", at.campaign, "--set", "fusion.k=60")[0] == 0
+    assert run("campaign", "settings", at.campaign, "--set", "fusion.method=convex")[0] == 0
     assert "which is not set any more" in run("campaign", "show", at.campaign)[1]
     again = json.loads(run("eval", "tune", by_meaning, "--apply", "--json")[1])
-    assert (again["current_label"], again["applied"]) == ("rrf k=60 w=0.25", True)
+    assert (again["current_label"], again["applied"]) == (CURRENT, True)
     same = json.loads(run("eval", "tune", by_meaning, "--apply", "--json")[1])
     assert (same["is_new"], same["applied"]) == (False, False)
 
