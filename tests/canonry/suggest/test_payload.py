@@ -1,8 +1,4 @@
-"""The confirmed context of a prompt.
-
-IT-CTX-03 of the seed (confirm, then let a chat model suggest plots from the whole prompt, within 240 s) needs a server of
-`/v1/chat/completions` as a fixture; the text to send as its system message is `Context.system_prompt`.
-"""
+"""The confirmed context of a prompt."""
 
 from __future__ import annotations
 
