@@ -103,6 +103,7 @@ def run_cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
     monkeypatch.delenv("CANONRY_DATA", raising=False)
     monkeypatch.delenv("CANONRY_CAMPAIGN", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")  # a terminal of one width, wherever the tests run
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         try:

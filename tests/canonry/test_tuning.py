@@ -12,7 +12,9 @@ from canonry.tuning import Tuning, apply_tuning, fusion_settings, read_tuning
 from tests.conftest import Workshop
 
 
-@pytest.mark.parametrize("fusion", [Fusion(k=20, weight=0.5), Fusion("convex", alpha=0.4)], ids=lambda one: one.label)
+@pytest.mark.parametrize(
+    "fusion", [Fusion("rrf", k=20, weight=0.5), Fusion("convex", alpha=0.4)], ids=lambda one: one.label
+)
 def test_the_settings_of_a_fusion_make_it(fusion: Fusion) -> None:
     assert Settings.parse(fusion_settings(fusion)).fusion == fusion
 
@@ -37,8 +39,8 @@ def test_a_gate_holds_under_the_fusion_that_earned_it_alone(
 ) -> None:
     at = workshop.create()
     with closing(Catalog.open(at.catalog, write=True)) as catalog:
-        pass_gate(catalog, Gate("2026-01-01", earned_by(Settings.parse(catalog.settings())), {}))
+        pass_gate(catalog, Gate("2026-01-01", earned_by(at, Settings.parse(catalog.settings())), {}))
         apply_tuning(catalog, Tuning("2026-01-02", fusion_settings(fusion), {}))
         gate = read_gate(catalog.connection)
         assert gate is not None
-        assert gate.voided_by(Settings.parse(catalog.settings())) == void
+        assert gate.voided_by(at, Settings.parse(catalog.settings())) == void
