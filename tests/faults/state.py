@@ -23,7 +23,7 @@ from tests.faults.lore import NEW_WORDS, WORDS
 Answers = dict[str, Any]  # question -> the answer as JSON, or the name of an error that says there is nothing to ask
 Rows = dict[str, list[Any]]  # table or kind of file -> its rows, sorted
 TIMES = {"valid_from", "valid_to", "created_at", "imported_at", "updated_at", "superseded_at", "decided_at"}
-OF_ONE_RUN = {"created_at", "sequence", "frame_secret"}  # of the catalog's meta
+OF_ONE_RUN = {"created_at", "restored_at", "sequence", "frame_secret"}  # of the catalog's meta
 SOUND = {"ok", "NULL value in source_label.label"}  # SQLite 3.40 says the latter of every row of such a table
 FILES = {f"file {word}": {"query": word, "role": "narrator", "spoiler_level": 9} for word in (*WORDS, *NEW_WORDS)}
 QUESTIONS: dict[str, dict[str, Any]] = FILES | {
