@@ -92,6 +92,15 @@ def purge(at: Layout) -> None:
         passing_files.settle(catalog.connection)
 
 
+def settle(at: Layout) -> None:
+    """Take back what a stopped run announced, where nothing of it is left. For the lock's holder."""
+    with closing(Catalog.open(at.catalog)) as catalog:
+        if not passing_files.announced(catalog.connection):
+            return
+    with closing(Catalog.open(at.catalog, write=True)) as catalog:
+        passing_files.settle(catalog.connection)
+
+
 def _relay_generation(at: Layout) -> None:
     """Lay the vectors in use out anew, without those of rows that the lexical store no longer has."""
     meta = read_index(at).meta

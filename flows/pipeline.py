@@ -130,6 +130,8 @@ def run_plan(
         keep_past(at, plan, runner, progress, with_vectors=False)
     if plan.litter:
         housekeeping.purge(at)
+    else:
+        housekeeping.settle(at)
     if plan.earlier:
         index_vectors.remove_other_generations(at.index, live_generation(at))
     if at.lexical.exists():

@@ -33,7 +33,9 @@ def test_what_was_chosen_is_set_and_kept_with_its_evidence(workshop: Workshop) -
         assert not tuning.holds(Settings.parse(catalog.settings()))
 
 
-@pytest.mark.parametrize(("fusion", "void"), [(Fusion(), []), (Fusion("rrf", k=60), ["fusion"])], ids=["same", "another"])
+@pytest.mark.parametrize(
+    ("fusion", "void"), [(Fusion(), []), (Fusion("rrf", k=60), ["fusion"])], ids=["same", "another"]
+)
 def test_a_gate_holds_under_the_fusion_that_earned_it_alone(
     workshop: Workshop, fusion: Fusion, void: list[str]
 ) -> None:
