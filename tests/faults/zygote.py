@@ -25,11 +25,15 @@ import pyarrow.compute
 import flows.as_of
 import flows.import_batch
 import flows.import_files
+import flows.refresh
 import flows.removal
+import flows.restore
 import stages.classify
 from canonry.cli import asking, campaigns, indexing, main, packing, sources
 from canonry.embedders import register
 from tests.fakes import WordBag
+
+"a zip's names".encode("cp437")  # a command that may read nothing any more has no other chance to load it
 
 LOADED = (duckdb, filelock, pyarrow.compute, stages.classify, flows.as_of, flows.removal)
 LOADED_COMMANDS = (asking, campaigns, indexing, packing, sources)
