@@ -43,11 +43,21 @@ class Plan:
     lost: str | None = None  # part files that were there and are not any more
     litter: str | None = None  # stored files that no version holds
     earlier: str | None = None  # files of earlier generations of vectors
+    unwritten: str | None = None  # that the manifest is still to be written
     halted: str | None = None  # why nothing can be embedded in this run
 
     @property
     def is_empty(self) -> bool:
-        return not (self.add or self.remove or self.rebuild or self.vectors or self.lost or self.litter or self.earlier)
+        return not (
+            self.add
+            or self.remove
+            or self.rebuild
+            or self.vectors
+            or self.lost
+            or self.litter
+            or self.earlier
+            or self.unwritten
+        )
 
     @property
     def fingerprint(self) -> str | None:
@@ -179,16 +189,17 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     )
     left = earlier_generations(at, state.meta.get("generation", ""))
     earlier = f"storage: {len(left)} files of earlier generations of vectors" if left else None
+    unwritten = "manifest: not written yet" if at.lexical.exists() and not at.manifest.exists() else None
     vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
     reasons = [
         reason
-        for reason in (lost, litter, earlier, rebuild, *_document_reasons(missing, changed, gone), vectors)
+        for reason in (lost, litter, earlier, unwritten, rebuild, *_document_reasons(missing, changed, gone), vectors)
         if reason
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
         settings, documents, add, remove, rebuild, chosen if fingerprint else None, vectors,
-        tuple(reasons), sequence, full, lost, litter, earlier,
+        tuple(reasons), sequence, full, lost, litter, earlier, unwritten,
     )  # fmt: skip
 
 
