@@ -33,6 +33,7 @@ from canonry.layout import is_campaign_id
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
+# what zipfile and zlib raise on bytes that are no sound zip; NotImplementedError is theirs for an unknown packing
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError, ValueError)
 
 

@@ -22,7 +22,7 @@ from canonry.dump import dump_rows
 from canonry.layout import Layout
 from tests.canonry.contexts.conftest import BLOCKS, Stock, id_of
 
-mcp = pytest.importorskip("mcp")
+mcp = pytest.importorskip("mcp", reason="mcp (canonry[mcp]) is not installed")
 
 
 @pytest.fixture

