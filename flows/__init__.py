@@ -7,7 +7,11 @@ telemetry, with its files in a folder of canonry's own (unless Prefect is set up
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from canonry.errors import CanonryError
 
 
 def default_prefect_home() -> Path:
@@ -27,3 +31,16 @@ if (
 os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("PREFECT_LOGGING_SERVER_LEVEL", "CRITICAL")
 os.environ.setdefault("PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW", "ignore")
+
+
+@contextmanager
+def server_errors() -> Iterator[None]:
+    """A flow whose temporary server did not start, in a line that says what to do."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "ephemeral" not in str(error):
+            raise
+        raise CanonryError(
+            "Prefect's temporary server did not start; repeat the command with --in-process, or start a server and set PREFECT_API_URL"
+        ) from error

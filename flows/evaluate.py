@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from canonry.errors import CanonryError
 from canonry.layout import Layout
 from eval.asking import ask_all, ask_cold, located
 from eval.evaluation import Evaluation, Progress, summed_up
@@ -22,6 +21,7 @@ from eval.judge import Place
 from eval.metrics import KS
 from eval.questions import QuestionSet, read_set
 from eval.report import markdown, write_report
+from flows import server_errors
 
 Found = TypeVar("Found")
 
@@ -80,8 +80,6 @@ def as_flow(
     from prefect import flow, task
     from prefect.artifacts import create_markdown_artifact
 
-    import flows  # noqa: F401 - sets Prefect's environment before it is imported
-
     done: list[Found] = []
 
     @flow(name=f"canonry-{name}", flow_run_name=f"{name} {at.campaign}")
@@ -93,14 +91,8 @@ def as_flow(
         key = f"canonry-{'eval' if name == 'evaluate' else name}-{at.campaign.replace('_', '-')}"
         create_markdown_artifact(told(done[0]), key=key, description=description)
 
-    try:
+    with server_errors():
         body()
-    except RuntimeError as error:
-        if "ephemeral" not in str(error):
-            raise
-        raise CanonryError(
-            "Prefect's temporary server did not start; repeat the command with --in-process, or start a server and set PREFECT_API_URL"
-        ) from error
     return done[0]
 
 

@@ -13,7 +13,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-import flows  # noqa: F401 - sets Prefect's environment before it is imported
+from flows import server_errors  # its package sets Prefect's environment before it is imported
 
 Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").mkdir(parents=True, exist_ok=True)
 
@@ -21,7 +21,6 @@ from prefect import flow, task
 from prefect.artifacts import create_table_artifact
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
 from flows.endpoint import plan_of
@@ -107,14 +106,8 @@ def run(at: Layout, plan: Plan, runner: str, progress: Progress = silent) -> Rep
     def body() -> None:
         carried.append(carry_out(at, plan, runner, progress))
 
-    try:
+    with server_errors():
         body()
-    except RuntimeError as error:
-        if "ephemeral" not in str(error):
-            raise
-        raise CanonryError(
-            "Prefect's temporary server did not start; run `canonry reindex --in-process`, or start a server and set PREFECT_API_URL"
-        ) from error
     return carried[0]
 
 
