@@ -22,11 +22,18 @@ def query(given: argparse.Namespace) -> int:
         print_json(answer.as_json())
     else:
         print_answer(answer)
+    if not answer.results:
+        note(given, who_asked(given.role, given.spoiler_level))
     for line in answer.notices:
         note(given, line)
     if answer.degraded:
         note(given, f"degraded: {answer.degraded}")
     return DEGRADED if answer.degraded else 0
+
+
+def who_asked(role: str, level: int) -> str:
+    """What a person may have overlooked where nothing came; the same whatever there is to see."""
+    return f"Asked as {role} at spoiler level {level}; --role and --spoiler-level ask as someone else."
 
 
 def question(given: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from canonry.campaign import Campaign
 from canonry.catalog import parse_instant
-from canonry.cli.asking import DEGRADED, context_of, question
+from canonry.cli.asking import DEGRADED, context_of, question, who_asked
 from canonry.cli.show import chosen, note, print_json, printable, table
 from canonry.context import QueryContext
 from canonry.eligibility import Scope
@@ -115,6 +115,7 @@ def _note_rest(given: argparse.Namespace, made: Pack) -> None:
     """What a person should know of a pack beside its text."""
     if not made.items:
         note(given, "Nothing here answers that." if not made.omitted else "Nothing fits into this budget.")
+        note(given, who_asked(made.scope.role, made.scope.spoiler_level))
     for line in (*made.notices, *(f"warning: {warning}" for warning in made.warnings)):
         note(given, _line(line))
     for left in made.omitted[:_OMITTED_SHOWN]:

@@ -87,7 +87,10 @@ def test_an_explanation_is_shown_where_it_is_asked_for(data: Path, run_cli: Cli)
 
 
 def test_where_nothing_matches_it_says_so(data: Path, run_cli: Cli) -> None:
-    assert run_cli("query", "--data", data, "zeppelin") == (0, "Nothing here answers that.\n", "")
+    assert run_cli("query", "--data", data, "zeppelin") == (
+        0, "Nothing here answers that.\n",
+        "Asked as player at spoiler level 0; --role and --spoiler-level ask as someone else.\n",
+    )  # fmt: skip
     assert json.loads(run_cli("query", "--data", data, "--json", "zeppelin")[1])["results"] == []
 
 
