@@ -22,8 +22,8 @@ def query(given: argparse.Namespace) -> int:
         print_json(answer.as_json())
     else:
         print_answer(answer)
-    if not answer.results:
-        note(given, who_asked(given.role, given.spoiler_level))
+        if not answer.results:
+            note(given, who_asked(given.role, given.spoiler_level))
     for line in answer.notices:
         note(given, line)
     if answer.degraded:
