@@ -14,7 +14,8 @@ def check(look: Examination) -> Iterator[Finding]:
     """Advice on what is stale, on chunks of earlier settings, on vectors of other embedders and of passages that are gone."""
     at = look.at
     plan = make_plan(at)
-    for reason in () if plan.litter or plan.lost else plan.reasons:
+    told = {plan.unwritten}  # verify says that the manifest is missing
+    for reason in () if plan.litter or plan.lost else [one for one in plan.reasons if one not in told]:
         yield Finding(
             "stale", reason, look.named(at.index), "`canonry reindex` brings it up to date", ADVICE, fixable=True
         )
