@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from canonry import readership
 from canonry.catalog import Catalog
 from canonry.database import plain_errors
 from canonry.eligibility import Scope
@@ -22,10 +23,7 @@ from canonry.pack import Pack
 from canonry.text import fold
 
 _LOCK_WAIT_S = 1.0
-_VISIBLE = (
-    "lower(role) IN (lower(?), 'player') AND json_extract(supplied, '$.settings.spoiler_level') <= ? "
-    "AND ifnull(json_extract(supplied, '$.settings.story_time'), -1) <= ?"
-)
+_SETTING = "json_extract(supplied, '$.settings.{}')"
 _UNTAGGED = (
     "NOT EXISTS (SELECT 1 FROM json_each(supplied, '$.items') i, json_each(i.value, '$.spoiler_tags') t "
     "WHERE folded(t.value) IN ({}))"
@@ -77,8 +75,9 @@ def show_record(at: Layout, record_id: int, scope: Scope) -> Record:
 
 
 def _records(at: Layout, scope: Scope, which: str, parameters: Sequence[object], limit: int) -> list[Record]:
-    told_until = -1 if scope.story_time is None else scope.story_time
-    conditions, values = [_VISIBLE, which], [scope.role, scope.spoiler_level, told_until, *parameters]
+    level, time = _SETTING.format("spoiler_level"), _SETTING.format("story_time")
+    readable, values = readership.condition(scope, level=level, story_time=time)
+    conditions, values = [readable, which], [*values, *parameters]
     if scope.forbid_tags:
         conditions.append(_UNTAGGED.format(", ".join("?" * len(scope.forbid_tags))))
         values += map(fold, scope.forbid_tags)

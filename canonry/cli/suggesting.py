@@ -34,7 +34,7 @@ def suggest(given: argparse.Namespace) -> None:
     if given.json:
         print_json({
             "campaign_id": campaign.at.campaign, "role": scope.role, "spoiler_level": scope.spoiler_level,
-            "chapter": given.chapter, "goal": given.goal, "top": given.top, "language": language,
+            "story_time": scope.story_time, "chapter": given.chapter, "goal": given.goal, "top": given.top, "language": language,
             "suggestions": [one.as_json(language) for one in found],
         })  # fmt: skip
     for one in found if not given.json else ():
@@ -150,7 +150,7 @@ def show_context(given: argparse.Namespace) -> None:
 
 
 def _scope(given: argparse.Namespace) -> Scope:
-    return Scope(given.role, given.spoiler_level, given.forbid_tags)
+    return Scope(given.role, given.spoiler_level, given.forbid_tags, story_time=given.story_time)
 
 
 def _line(text: str) -> str:

@@ -24,6 +24,7 @@ from canonry.contexts.roles import why_not
 from canonry.eligibility import Scope, is_role
 from canonry.errors import NotFound, UsageError
 from canonry.perspective import is_character
+from canonry.readership import told_until
 from canonry.text import fold
 
 PREFIX = "memory:"
@@ -68,13 +69,12 @@ def remember(
     if missing := [id_ for id_ in ids if id_ not in found]:
         raise MissingEvidence(f"{named(missing)}: no passage that this role may see; search shows what is", missing)
     scope, refs = inventory.scope, [asdict(Ref.of(found[id_])) for id_ in dict.fromkeys(ids)]
-    told_until = -1 if scope.story_time is None else scope.story_time
     with journal.writing() as db:
         cursor = db.execute(
             "INSERT INTO note (created_at, author, text, refs, role, spoiler_level, story_time, forbid_tags, readers) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                now(), author, text, json.dumps(refs), scope.role, scope.spoiler_level, told_until,
+                now(), author, text, json.dumps(refs), scope.role, scope.spoiler_level, told_until(scope),
                 json.dumps(scope.forbid_tags), json.dumps([*readers]),
             ),
         )  # fmt: skip

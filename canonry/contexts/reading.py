@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 
+from canonry import readership
 from canonry.contexts.journal import Journal, Opened
 from canonry.eligibility import Scope
 from canonry.errors import NotFound
 from canonry.text import fold
-
-_VISIBLE = "lower(role) IN (lower(?), 'player') AND spoiler_level <= ? AND story_time <= ?"
 
 
 def list_sessions(journal: Journal, scope: Scope, limit: int) -> list[Opened]:
@@ -42,9 +41,8 @@ def assembled(journal: Journal, session_id: str) -> dict[str, object] | None:
 
 
 def _visible(journal: Journal, scope: Scope, which: str, parameters: list[object], limit: int) -> list[Opened]:
-    told_until = -1 if scope.story_time is None else scope.story_time
-    values = [scope.role, scope.spoiler_level, told_until, *parameters]
-    return journal.sessions(f"{_VISIBLE} AND {which}", values, limit)
+    readable, values = readership.condition(scope)
+    return journal.sessions(f"{readable} AND {which}", [*values, *parameters], limit)
 
 
 def _is_open_to(session: Opened, scope: Scope) -> bool:

@@ -27,6 +27,7 @@ from canonry.contexts.memory import remembered
 from canonry.contexts.selection import read_refs
 from canonry.contexts.task import Task, task_of
 from canonry.errors import CanonryError, NotFound
+from canonry.readership import told_until
 from canonry.tokens import count_tokens
 
 Answered = tuple[Mapping[str, object], Mapping[str, Any]]  # what a call answers, and what its event keeps
@@ -233,8 +234,7 @@ def begin(journal: Journal, campaign: Campaign, task: Task, *, save: Path | None
     session_id = secrets.token_hex(6)
     inventory = _inventory(campaign, task, save, blocks)
     scope = task.scope
-    told_until = -1 if scope.story_time is None else scope.story_time
-    journal.begin(Opened(session_id, now(), scope.role, scope.spoiler_level, told_until, scope.forbid_tags))
+    journal.begin(Opened(session_id, now(), scope.role, scope.spoiler_level, told_until(scope), scope.forbid_tags))
     session = Session(journal, inventory, session_id, task, State())
     supplied = {"save": str(save.resolve()) if save else None, "blocks": journal.put(blocks) if blocks else None}
     session._record("opened", {"task": task.as_json(), **supplied})

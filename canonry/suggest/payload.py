@@ -1,8 +1,8 @@
 """A context: the confirmed binding and the whole prompt text that it makes. Kept as it was, never as a summary.
 
 A stored context is read by whom it was made for, or who sees no less, as a past pack is (`canonry.history`): asked as a
-role, up to a spoiler level, one finds the contexts of that role and of player, made at that level or below, that hold
-nothing with a forbidden tag. It stays readable when its sources have changed or gone.
+role, up to a spoiler level, one finds the contexts of that role and of player, made at that level or below and at that
+story time or before, that hold nothing with a forbidden tag. It stays readable when its sources have changed or gone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 
-from canonry import database
+from canonry import database, readership
 from canonry.campaign import Campaign
 from canonry.catalog import Catalog, now
 from canonry.eligibility import Scope
@@ -96,6 +96,7 @@ def build_context(
         "dropped": [one.as_json() for one in dropped],
         "versions": {source_id: text.source_version_id for source_id, text in seen.items()},
         "chapter": situation.chapter, "goal": situation.goal, "language": language, "budgets": asdict(budgets),
+        "story_time": scope.story_time,
     }  # fmt: skip
     return Context(
         campaign.at.campaign, scope.role, scope.spoiler_level, binding, render(kept, language), summary(counts, language),
@@ -147,8 +148,8 @@ def show_context(at: Layout, context_id: int, scope: Scope) -> StoredContext:
 
 
 def _stored(at: Layout, scope: Scope, which: str, parameters: Sequence[object], limit: int) -> list[StoredContext]:
-    conditions = ["lower(role) IN (lower(?), 'player')", "spoiler_level <= ?", which]
-    values = [scope.role, scope.spoiler_level, *parameters]
+    readable, values = readership.condition(scope, story_time="json_extract(details, '$.story_time')")
+    conditions, values = [readable, which], [*values, *parameters]
     if scope.forbid_tags:
         marks = ", ".join("?" * len(scope.forbid_tags))
         conditions.append(f"NOT EXISTS (SELECT 1 FROM json_each(spoiler_tags) WHERE value IN ({marks}))")

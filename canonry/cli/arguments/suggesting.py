@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import add_facts, command, lazily, words
+from canonry.cli.arguments.options import add_facts, add_story_time, command, lazily, words
 from canonry.records import CLASSES, ENTRY_STATUSES, ENTRY_TYPES, FORESHADOW_STATES
 
 
@@ -89,6 +89,7 @@ def _add_scope(parser: Any) -> None:
     parser.add_argument(
         "--forbid-tags", type=words, default=(), metavar="a,b", help="nothing with one of these spoiler tags"
     )
+    add_story_time(parser)
 
 
 def _add_suggest(commands: Any) -> None:

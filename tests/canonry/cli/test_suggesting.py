@@ -49,6 +49,22 @@ def test_suggestions_for_a_person(data: Path, run_cli: Cli) -> None:
     )
 
 
+def test_an_npc_is_asked_about_at_its_story_time(data: Path, run_cli: Cli, tmp_path: Path) -> None:
+    duel = tmp_path / "duel.jsonl"
+    duel.write_text(
+        '{"title": "Duel", "type": "fact", "content": "It was fixed.", "status": "approved", "known_from": 4}'
+    )
+    assert run_cli("entry", "add", duel, "--data", data)[0] == 0
+    path = tmp_path / "perrin.json"
+    perrin = ("--data", data, "--role", "npc:perrin", "--story-time")
+    assert "Duel" not in run_cli("suggest", *perrin, "3")[1]
+    assert "Duel" in run_cli("suggest", *perrin, "4", "--binding", path)[1]
+    assert run_cli("context", "build", "--binding", path, *perrin, "3")[0] == 1
+    assert "It was fixed." in run_cli("context", "build", "--binding", path, *perrin, "4")[1]
+    assert json.loads(run_cli("context", "list", *perrin, "3", "--json")[1]) == []
+    assert json.loads(run_cli("context", "list", *perrin, "4", "--json")[1])[0]["story_time"] == 4
+
+
 def test_suggestions_for_a_program(data: Path, run_cli: Cli) -> None:
     document = json.loads(run_cli("suggest", "--data", data, "--chapter", "9", "--json", "--lang", "en")[1])
     first = document["suggestions"][0]

@@ -170,6 +170,25 @@ def test_what_a_writer_may_not_see_is_refused_in_the_words_of_an_unknown_id(
     assert list_contexts(story.at, NARRATOR, 9) == []
 
 
+def test_what_a_character_knows_later_is_read_at_that_time_alone(story: Story) -> None:
+    """Chapter by chapter: what was made for a character at a later time would tell it what is to come."""
+    story.entry("Gate", "The gate is iron.")
+    story.entry("Duel", "The duel was fixed.", known_by="[perrin]", known_from=4)
+    early, late, no_time = (Scope("npc:perrin", story_time=at) for at in (3, 4, None))
+    for scope in (early, no_time, Scope("npc:other", story_time=9)):
+        with pytest.raises(RefusedBinding, match="is not in campaign"):
+            built(story, scope, knowledge=[story["Duel"]])
+    store_context(story.at, built(story, early, knowledge=[story["Gate"]]))
+    context = built(story, late, knowledge=[story["Gate"], story["Duel"]])
+    store_context(story.at, context)
+    assert "The duel was fixed." in context.system_prompt
+    assert context.as_json()["story_time"] == 4
+    read = {scope: [one.context_id for one in list_contexts(story.at, scope, 9)] for scope in (early, late, no_time)}
+    assert [*read.values()] == [[1], [2, 1], []]
+    with pytest.raises(NotFound):
+        show_context(story.at, 2, early)
+
+
 @pytest.mark.parametrize(
     ("kind", "title", "reason"),
     [

@@ -44,6 +44,16 @@ def test_a_note_of_another_type_or_without_an_entrys_facts_is_no_entry(story: St
     assert titles(story) == ["Kael"]
 
 
+def test_a_character_is_suggested_what_it_knows_by_then(story: Story) -> None:
+    story.entry("Gate")
+    story.entry("Duel", known_by="[perrin]", known_from=4)
+    for role, time, known in (
+        ("npc:perrin", 4, ["Duel", "Gate"]), ("npc:perrin", 3, ["Gate"]), ("npc:perrin", None, ["Gate"]),
+        ("npc:other", 4, ["Gate"]), ("writer", None, ["Duel", "Gate"]),
+    ):  # fmt: skip
+        assert sorted(titles(story, Scope(role, story_time=time))) == known
+
+
 def test_what_may_not_be_seen_is_not_suggested(story: Story) -> None:
     story.entry("Open")
     story.entry("Hidden", visibility="hidden")
