@@ -54,6 +54,13 @@ def _path(folder: Path, name: str, suffix: str, content: bytes) -> Path:
     return folder / f"{name}-{hashlib.sha256(content).hexdigest()}{suffix}"
 
 
+def _is_abandoned(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > _ABANDONED_S
+    except FileNotFoundError:  # another process has finished with it
+        return False
+
+
 def _keep(path: Path, pattern: str, content: bytes) -> None:
     try:
         with whole_file(path) as temporary:
@@ -62,7 +69,7 @@ def _keep(path: Path, pattern: str, content: bytes) -> None:
             if other != path:
                 other.unlink(missing_ok=True)
         for left in path.parent.glob(f"{TEMPORARY_PREFIX}*"):
-            if time.time() - left.stat().st_mtime > _ABANDONED_S:
+            if _is_abandoned(left):
                 left.unlink(missing_ok=True)
     except (OSError, NoSpace) as error:
         cause = error.__cause__ if isinstance(error, NoSpace) else error

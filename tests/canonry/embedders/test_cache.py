@@ -75,6 +75,11 @@ def test_what_a_dead_process_left_goes_and_what_a_live_one_writes_stays(tmp_path
     assert not dead.exists()
 
 
+def test_what_vanishes_while_it_is_looked_at_is_somebody_elses_finished_file(tmp_path: Path) -> None:
+    (tmp_path / ".tmp-gone-model.onnx").symlink_to(tmp_path / "nowhere")
+    assert kept(tmp_path, "model", ".onnx", Maker()) == Maker().content
+
+
 def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EmbedderError, match=r"file.cache: .*make it writable, or name another folder in CANONRY_CACHE"):
