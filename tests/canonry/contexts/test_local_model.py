@@ -81,6 +81,10 @@ def drive(session: Session, chat: Chat) -> None:
         endpoint.close()
 
 
+def names(request: dict[str, Any]) -> list[str]:
+    return [one["function"]["name"] for one in request["tools"]]
+
+
 def last(request: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(request["messages"][-1]["content"])
     return found
@@ -101,7 +105,11 @@ def test_a_model_searches_selects_and_stops_by_tools(session: Session, chat: Cha
     assert "gatekeeper sleeps" in session.assembly.text
     first = chat.requests[0]
     assert (first["path"], first["model"]) == ("/v1/chat/completions", "lantern")
-    assert [one["function"]["name"] for one in first["tools"]] == ["search", "fetch", "select", "stop"]
+    assert first["tool_choice"] == "required"
+    assert names(first) == ["search", "stop"]  # before anything was seen there is nothing to fetch
+    assert [names(later) for later in chat.requests[1:]] == [["search", "fetch", "select", "stop"]] * 2
+    fetch = chat.requests[1]["tools"][1]["function"]["parameters"]["properties"]["ids"]
+    assert fetch["items"]["enum"] == [one["id"] for one in last(chat.requests[1])["candidates"]]
     assert chat.requests[1]["messages"][-1]["tool_call_id"] == "c1"
 
 
@@ -119,8 +127,61 @@ def test_a_model_without_tools_answers_in_json(session: Session, chat: Chat) -> 
     chat.script = script
     drive(session, chat)
     assert session.state.stopped
-    assert chat.requests[1]["response_format"]["json_schema"]["schema"]["properties"]["call"]["enum"][0] == "search"
+    forms = chat.requests[1]["response_format"]["json_schema"]["schema"]["anyOf"]
+    assert [form["properties"]["call"]["const"] for form in forms] == ["search", "stop"]
+    assert forms[0]["properties"]["arguments"]["required"] == ["query"]
     assert "Look for passages" in chat.requests[1]["messages"][0]["content"]
+
+
+def test_a_model_that_chats_where_it_has_tools_is_asked_for_json_and_forgets_its_chat(
+    session: Session, chat: Chat
+) -> None:
+    def script(request: dict[str, Any]) -> Any:
+        if "tools" in request:
+            return {"content": "The scene at the gate. " * 500}
+        return {"content": '{"call": "stop", "arguments": {}}'}
+
+    chat.script = script
+    drive(session, chat)
+    assert session.state.stopped
+    first, second = chat.requests
+    assert first["max_tokens"] == 2_000
+    assert "response_format" in second
+    assert len(second["messages"]) == 2
+    assert "The scene at the gate. The scene" not in json.dumps(second)
+    assert last(second)["left"]["calls"] == 4  # the chat has cost a call
+
+
+def test_a_conversation_that_is_too_long_for_the_model_loses_its_oldest_part(session: Session, chat: Chat) -> None:
+    def script(request: dict[str, Any]) -> Any:
+        if len(request["messages"]) > 6:
+            return 400, {"error": {"message": "the request exceeds the available context size"}}
+        if session.left["calls"] == 1:
+            return tool(
+                "select",
+                {"items": [request["tools"][1]["function"]["parameters"]["properties"]["ids"]["items"]["enum"][0]]},
+            )
+        return (
+            tool("stop", {})
+            if not session.left["calls"]
+            else tool("search", {"query": f"lamp {session.left['calls']}"})
+        )
+
+    chat.script = script
+    drive(session, chat)
+    assert session.assembly
+    assert len(session.assembly.working) == 1
+    lengths = [len(request["messages"]) for request in chat.requests]
+    assert lengths == [2, 4, 6, 8, 4, 6, 8, 4]
+    told = [json.loads(chat.requests[at]["messages"][1]["content"])["selected"] for at in (0, 4, 7)]
+    assert told == [[], [], [ref.id for ref in session.state.selected]]
+
+
+def test_a_model_whose_context_does_not_hold_the_task_ends_with_the_servers_words(session: Session, chat: Chat) -> None:
+    chat.script = lambda request: (400, {"error": {"message": "exceeds the available context size"}})
+    with pytest.raises(EmbedderError, match="exceeds the available context size"):
+        drive(session, chat)
+    assert len(chat.requests) == 2  # with tools, and without
 
 
 @pytest.mark.parametrize(
