@@ -21,16 +21,25 @@ BASE = "lexical"
 
 @dataclass(frozen=True, slots=True)
 class ModeRun:
-    """One mode over all questions: the first documents of each, its values, and how long the asking took."""
+    """One mode over all questions: the first documents of each, its values, and how long the asking took.
+
+    `without_floor` has the values of the same order where no passage and no question is left out as too little relevant:
+    what the floor costs. Published figures have none.
+    """
 
     ranked: dict[str, list[str]]
     values: dict[str, Values]
     seconds: float
     degraded: int = 0  # questions that less was searched for than the mode asks
+    without_floor: dict[str, Values] = field(default_factory=dict)
 
     @property
     def means(self) -> Values:
-        return {name: statistics.fmean(row[name] for row in self.values.values()) for name in MEASURES}
+        return _means(self.values)
+
+    @property
+    def means_without_floor(self) -> Values:
+        return _means(self.without_floor)
 
     @property
     def empty(self) -> int:
@@ -61,7 +70,10 @@ class BeirReport:
             "passages": self.passages, "questions": len(next(iter(self.modes.values())).values), "left_out": list(self.gaps),
             "settings": self.settings, "import_seconds": round(self.import_seconds, 2),
             "modes": {
-                mode: {"means": run.means, "seconds": round(run.seconds, 2), "empty": run.empty, "degraded": run.degraded}
+                mode: {
+                    "means": run.means, "means_without_floor": run.means_without_floor, "seconds": round(run.seconds, 2),
+                    "empty": run.empty, "degraded": run.degraded,
+                }
                 for mode, run in self.modes.items()
             },
             "published": [
@@ -75,6 +87,20 @@ class BeirReport:
             document["by_question"] = {mode: run.values for mode, run in self.modes.items()}
             document["tried"] = self.tried
         return document
+
+
+def _means(values: Mapping[str, Values]) -> Values:
+    return {name: statistics.fmean(row[name] for row in values.values()) for name in MEASURES} if values else {}
+
+
+def floor_costs(found: BeirReport) -> list[str]:
+    """A sentence for each mode that left questions without an answer, with what that cost."""
+    return [
+        f"{mode}: {run.empty:,} question{'s' * (run.empty > 1)} got nothing, which counts as 0; without the relevance floor "
+        f"nDCG@10 is {run.means_without_floor['nDCG@10']:.3f}"
+        for mode, run in found.modes.items()
+        if run.empty and run.without_floor
+    ]
 
 
 def compare_modes(modes: Mapping[str, ModeRun]) -> dict[str, list[Comparison]]:
@@ -139,7 +165,7 @@ def markdown(found: BeirReport) -> str:
         f"{found.documents:,} documents, {found.passages:,} passages, {len(next(iter(found.modes.values())).values):,} questions, "
         f"embedder {found.settings['embedder']}. + and − differ from lexical with p < 0.05.", "",
         _row(headers), _row(["---"] * len(headers)), *map(_row, rows(found)), "",
-        *(f"- {gap}" for gap in found.gaps),
+        *(f"- {line}" for line in (*found.gaps, *floor_costs(found))),
     ]  # fmt: skip
     if found.choice:
         lines += ["", "## Tuned", "", *(f"- {line}" for line in sentences(found.choice))]

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from canonry import database, lexical
@@ -146,6 +146,7 @@ def _ask(
     at: Layout, collection: Collection, mode: str, fusion: Fusion, ids: dict[str, str], progress: Progress
 ) -> ModeRun:
     ranked: dict[str, list[str]] = {}
+    without_floor: dict[str, list[str]] = {}
     degraded, seconds = 0, 0.0
     with Campaign(at) as campaign:
         campaign.pool(next(iter(collection.queries.values())), **_asked(mode, DEPTH))  # models load, untimed
@@ -154,9 +155,11 @@ def _ask(
             pool, lacking = campaign.pool(text, **_asked(mode, DEPTH))
             ranked[query] = _documents(pool, fusion, ids, DEPTH)
             seconds += time.perf_counter() - start
+            everything = replace(pool, kept=frozenset(pool.candidates)) if pool else None
+            without_floor[query] = _documents(everything, fusion, ids, DEPTH)
             degraded += lacking is not None
             progress(f"ask {mode}", done, len(collection.queries))
-    return ModeRun(ranked, measured(collection, ranked), seconds, degraded)
+    return ModeRun(ranked, measured(collection, ranked), seconds, degraded, measured(collection, without_floor))
 
 
 def _asked(mode: str, limit: int) -> Asked:

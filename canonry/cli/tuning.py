@@ -148,7 +148,7 @@ def _modes(given: argparse.Namespace) -> tuple[str, ...]:
 
 def _print_beir(given: argparse.Namespace, found: BeirReport) -> None:
     from eval.beir import MEASURES
-    from eval.beir_report import rows, sentences
+    from eval.beir_report import floor_costs, rows, sentences
 
     count = len(next(iter(found.modes.values())).values)
     print(
@@ -170,12 +170,10 @@ def _print_beir(given: argparse.Namespace, found: BeirReport) -> None:
     for mode, run_ in found.modes.items():
         if run_.degraded:
             note(given, f"{mode}: {plural(run_.degraded, 'question')} searched by less than was asked for")
-        if run_.empty:
-            note(given, f"{mode}: {plural(run_.empty, 'question')} got nothing, which counts as 0")
     if found.choice:
         for line in sentences(found.choice):
             print(line[0].upper() + line[1:])
-    for gap in found.gaps:
-        print(dim(gap))
+    for line in (*floor_costs(found), *found.gaps):
+        print(dim(line))
     if given.report:
         note(given, f"The report is in {given.report}.")

@@ -13,6 +13,7 @@ from canonry.embedders import register
 from canonry.errors import UsageError
 from canonry.layout import Layout
 from eval.beir import Document, read_collection
+from eval.beir_report import floor_costs, markdown
 from flows.beir import as_markdown, make_campaign, run
 from tests.conftest import Workshop
 from tests.fakes import WordBag
@@ -62,6 +63,27 @@ def test_every_document_is_found_under_its_own_id(workshop: Workshop, folder: Pa
     assert found.choice is not None
     assert set(found.tried[found.choice.chosen.label]) == {*PLACES, "boats", "odd"}
     assert found.tried["lexical"] == {query: row["nDCG@10"] for query, row in lexical.values.items()}
+
+
+def test_what_the_floor_costs_is_told_beside_the_figures(workshop: Workshop, folder: Path) -> None:
+    """A question of which one common word of six stands in a passage is left without an answer, and is one of 27."""
+    with (
+        (folder / "queries.jsonl").open("a", encoding="utf-8") as queries,
+        (folder / "qrels" / "test.tsv").open("a") as rows,
+    ):
+        queries.write(json.dumps({"_id": "vague", "text": "marzipan zeppelin quixotic flamingo harpoon lamp"}) + "\n")
+        rows.write("vague\tlong\t1\nvague\ttwin\t1\n")
+    found = run(Layout(workshop.data, "tiny"), read_collection(folder), ["lexical"], embedder="none")
+    lexical = found.modes["lexical"]
+    assert lexical.ranked["vague"] == []
+    assert (lexical.empty, lexical.values["vague"]["Recall@100"]) == (1, 0)
+    assert lexical.without_floor["vague"]["Recall@100"] == pytest.approx(0.5)
+    assert lexical.means_without_floor["Recall@100"] == pytest.approx(lexical.means["Recall@100"] + 0.5 / 27)
+    (line,) = floor_costs(found)
+    assert line.startswith(
+        "lexical: 1 question got nothing, which counts as 0; without the relevance floor nDCG@10 is 0."
+    )
+    assert line in markdown(found)
 
 
 def test_a_kept_campaign_is_asked_again_with_another_embedder(workshop: Workshop, folder: Path) -> None:
