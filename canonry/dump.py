@@ -87,6 +87,7 @@ def load_rows(catalog: Catalog, lines: Iterable[bytes], version: int, came_as: s
         table: f"INSERT {'OR IGNORE ' if table == 'source_label' else ''}INTO {table} VALUES ({', '.join('?' * len(columns))})"
         for table, columns in tables.items()
     }
+    db.execute("PRAGMA defer_foreign_keys = ON")  # rows come by table, before those that they refer to
     counts: Counter[str] = Counter(dict.fromkeys(tables, 0))
     for number, line in enumerate(lines, 1):
         try:

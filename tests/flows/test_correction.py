@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from canonry.catalog import Catalog
 from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
 from canonry.errors import UsageError
+from canonry.export import export_campaign
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Limits, Pack, build_pack
@@ -13,6 +17,7 @@ from flows.correction import add_correction
 from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
 from flows.removal import delete_source
+from flows.restore import restore
 from tests.conftest import Workshop
 
 FRONT = "---\nclass: canon\n---\n"
@@ -129,3 +134,27 @@ def test_a_correction_of_a_correction_comes_too_and_first(workshop: Workshop, at
 def test_a_correction_says_something(at: Layout, text: str) -> None:
     with pytest.raises(UsageError, match="without a word"):
         correct(at, text)
+
+
+def test_a_correction_and_a_successor_travel_with_the_campaign(workshop: Workshop, at: Layout, tmp_path: Path) -> None:
+    """Their rows name rows of tables, or of sources, that come later in the export."""
+    bridge = passage_about(workshop, at, "bridge")
+    correct(at, "The stone bridge is gone.", bridge)
+    with writing(at), closing(Catalog.open(at.catalog, write=True)) as catalog:
+        first, last = sorted(source.source_id for source in catalog.sources() if "correction" not in source.source_id)
+        catalog.connection.execute("UPDATE knowledge_source SET superseded_by = ? WHERE source_id = ?", (last, first))
+    tables = {
+        table: f"SELECT * FROM {table} ORDER BY 1"
+        for table in ("correction", "conflict_decision", "proposal", "source_label")
+    }
+
+    def rows(at: Layout) -> dict[str, object]:
+        with closing(Catalog.open(at.catalog)) as catalog:
+            found = {table: catalog.connection.execute(sql).fetchall() for table, sql in tables.items()}
+            succession = "SELECT source_id, superseded_by FROM knowledge_source ORDER BY 1"
+            return {**found, "succession": catalog.connection.execute(succession).fetchall()}
+
+    export_campaign(at, tmp_path / "vell.zip")
+    there = restore(tmp_path / "vell.zip", tmp_path / "elsewhere").at
+    assert rows(there) == rows(at)
+    assert rows(there)["correction"]
