@@ -3,6 +3,7 @@
     catalog.jsonl                       every row of the catalog (`canonry.dump`)
     files/<sha256>.<md|txt>             every stored version
     proposed/<sha256>.<md|txt>          every text that waits as a proposal
+    sessions.jsonl                      every row of sessions and notes (`canonry.contexts.transfer`), where there are any
     vectors/<fingerprint>/<part>.parquet    knowledge_embedding, where it was asked for
     manifest.json                       what the export is of, and name, size and SHA-256 of every other member
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from canonry.errors import UsageError
@@ -22,12 +23,13 @@ from canonry.errors import UsageError
 CONTRACT = "canonry/export/1"
 MANIFEST = "manifest.json"
 CATALOG = "catalog.jsonl"
+SESSIONS = "sessions.jsonl"
 FILES = "files/"
 PROPOSED = "proposed/"
 STORED = (FILES, PROPOSED)
 VECTORS = "vectors/"
 MEMBER_NAME = re.compile(
-    r"manifest\.json|catalog\.jsonl|(files|proposed)/[0-9a-f]{64}\.(md|txt)|vectors/\w[\w.+@~=-]{0,119}/[\w-]{1,100}\.parquet",
+    r"manifest\.json|catalog\.jsonl|sessions\.jsonl|(files|proposed)/[0-9a-f]{64}\.(md|txt)|vectors/\w[\w.+@~=-]{0,119}/[\w-]{1,100}\.parquet",
     re.ASCII,
 )
 BLOCK_BYTES = 1 << 20  # read, hashed and written at a time
@@ -87,7 +89,9 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an export is of. `rows` counts the rows of each table of the catalog."""
+    """What an export is of. `rows` counts the rows of each table of the catalog, `session_rows` those of sessions and notes,
+    whose tables are of version `sessions_version`; 0 where there are none.
+    """
 
     canonry: str
     campaign_id: str
@@ -96,6 +100,8 @@ class Manifest:
     rows: Mapping[str, int]
     embeddings: tuple[Embeddings, ...]
     members: tuple[Member, ...]
+    sessions_version: int = 0
+    session_rows: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total_bytes(self) -> int:
@@ -122,10 +128,14 @@ class Manifest:
                 f"{writer if isinstance(writer, str) else 'of the version that wrote it'} or later to restore it"
             )
         rows = _field(said, "rows", dict)
+        with_sessions = {"sessions_version": 0, "session_rows": {}} | said
+        session_rows = _field(with_sessions, "session_rows", dict)
         return cls(
             _field(said, "canonry", str), _field(said, "campaign_id", str), _field(said, "created_at", str),
             _field(said, "catalog_version", int), {table: _field(rows, table, int) for table in rows},
             _records(said, "embeddings", Embeddings), _records(said, "members", Member),
+            _field(with_sessions, "sessions_version", int),
+            {table: _field(session_rows, table, int) for table in session_rows},
         )  # fmt: skip
 
 
@@ -140,10 +150,10 @@ def _field(said: Mapping[str, Any], name: str, kind: type[Any]) -> Any:
 
 def _records(said: Mapping[str, Any], name: str, kind: type[Any]) -> tuple[Any, ...]:
     types = {"bytes": int, "dimensions": int}
-    names = [field.name for field in fields(kind)]
+    names = [one.name for one in fields(kind)]
     records = []
     for one in _field(said, name, list):
         if not isinstance(one, dict):
             raise ValueError(f"its {name!r} holds something else than records")
-        records.append(kind(*(_field(one, field, types.get(field, str)) for field in names)))
+        records.append(kind(*(_field(one, name, types.get(name, str)) for name in names)))
     return tuple(records)

@@ -11,15 +11,18 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from canonry import archive, database, dump
+from canonry import archive, database, dump, row_lines
 from canonry.archive import BLOCK_BYTES, Embeddings, Manifest, Member
 from canonry.catalog import Catalog, now
+from canonry.contexts import journal as journals
+from canonry.contexts import transfer
+from canonry.contexts.journal import Journal, open_journal
 from canonry.errors import DamagedData, UsageError
 from canonry.files import sweep_beside, whole_file
 from canonry.layout import EXTENSIONS, Layout
@@ -105,8 +108,10 @@ class _Writer:
         stored = self._stored_files()
         parts = _parts(self._at) if with_embeddings else {}
         total = 1 + len(stored) + len(parts)
-        with zipfile.ZipFile(self._path, "w") as file:
+        with zipfile.ZipFile(self._path, "w") as file, _sessions_of(self._at) as journal:
             self._add(file, archive.CATALOG, lambda: dump.dump_rows(self._catalog))
+            if journal:
+                self._add(file, archive.SESSIONS, lambda: transfer.dump_rows(journal))
             for path, expected in stored:
                 self._progress("export", len(self._members), total)
                 member = self._add(file, f"{path.parent.name}/{path.name}", partial(_blocks, path), path.stat().st_size)
@@ -120,6 +125,7 @@ class _Writer:
             manifest = Manifest(
                 _own_version(), self._catalog.meta("campaign_id"), now(), dump.newest_version(),
                 dump.count_rows(self._catalog), self._embeddings(parts), tuple(self._members),
+                journals.newest_version() if journal else 0, row_lines.count_rows(journal.connection) if journal else {},
             )  # fmt: skip
             with file.open(_entry(archive.MANIFEST, zipfile.ZIP_DEFLATED), "w") as to:
                 to.write(manifest.dump())
@@ -165,6 +171,17 @@ class _Writer:
             latest = max(written, earlier.created_at) if earlier else written
             made[path.parent.name] = Embeddings(path.parent.name, model, dimensions, latest, str(chunking))
         return tuple(made.values())
+
+
+@contextmanager
+def _sessions_of(at: Layout) -> Iterator[Journal | None]:
+    """The campaign's sessions and notes, at one moment; None where it has none."""
+    if not at.sessions.exists():
+        yield None
+        return
+    with open_journal(at) as journal:
+        journal.connection.execute("BEGIN")
+        yield journal
 
 
 def _parts(at: Layout) -> dict[Path, tuple[str, int]]:

@@ -8,7 +8,7 @@ what is derived first and the folder with the catalog last: a campaign is there 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,6 +19,9 @@ from canonry import archive, database, dump
 from canonry.archive import Limits, Manifest, Member
 from canonry.archive_reader import ArchiveReader
 from canonry.catalog import Catalog
+from canonry.contexts import journal as journals
+from canonry.contexts import transfer
+from canonry.contexts.journal import Journal
 from canonry.embedders import NO_EMBEDDER
 from canonry.errors import UsageError
 from canonry.files import remove, room_for, sync_file, sync_folder
@@ -26,6 +29,7 @@ from canonry.layout import EXTENSIONS, Layout, passing
 from canonry.locking import writing
 from canonry.proposals import held_texts
 from canonry.restored import distrust, embedder_remark, judge_remark
+from canonry.row_lines import MAX_LINE_BYTES, BadRows
 from flows.pipeline import InProcess, Progress, Report, run_plan, silent
 from flows.plan import make_plan
 from stages import embed
@@ -66,7 +70,7 @@ def restore(
         manifest = reader.manifest
         at = Layout(data, campaign or manifest.campaign_id)
         check_free(at)
-        check_content(reader, progress)
+        check_content(reader, at, progress)
         with writing(at):
             check_free(at)
             with room_for(at.raw):
@@ -90,7 +94,7 @@ def check_free(at: Layout) -> None:
         raise UsageError(f"{at.raw}: holds files, but no catalog; move it away, or restore as another with --as ID")
 
 
-def check_content(reader: ArchiveReader, progress: Progress = silent) -> None:
+def check_content(reader: ArchiveReader, at: Layout, progress: Progress = silent) -> None:
     """Read every member once, and refuse the archive where one is not what it should be. Nothing is written."""
     manifest = reader.manifest
     if not 0 < manifest.catalog_version <= dump.newest_version():
@@ -103,6 +107,8 @@ def check_content(reader: ArchiveReader, progress: Progress = silent) -> None:
     with closing(Catalog(sqlite3.connect("", isolation_level=None), reader.path)) as catalog:  # nameless, gone with it
         _load(reader, catalog_member, catalog, manifest.campaign_id)
         _check_files(reader, catalog)
+    with closing(sqlite3.connect("", isolation_level=None)) as nameless:
+        _load_sessions(reader, Journal(at, nameless))
     made_by = {made.fingerprint: made for made in manifest.embeddings}
     for done, member in enumerate(manifest.members, 1):
         if member is not catalog_member:
@@ -131,17 +137,44 @@ def _named(reader: ArchiveReader, name: str) -> Member:
 def _load(reader: ArchiveReader, member: Member, catalog: Catalog, campaign: str) -> None:
     """The catalog's rows, as campaign `campaign`, in one transaction."""
     manifest = reader.manifest
-    lines = reader.lines(member, dump.MAX_LINE_BYTES)
+    lines = reader.lines(member, MAX_LINE_BYTES)
     try:
         with database.transaction(catalog.connection):
             rows = dump.load_rows(catalog, lines, manifest.catalog_version, manifest.campaign_id, campaign)
-    except dump.BadRows as error:
+    except BadRows as error:
         raise reader.refuse(member.name, str(error)) from error
-    if rows != dict(manifest.rows):
-        table = next(name for name in sorted({*rows, *manifest.rows}) if rows.get(name) != manifest.rows.get(name))
+    _check_counts(reader, member, rows, manifest.rows)
+
+
+def _load_sessions(reader: ArchiveReader, journal: Journal) -> bool:
+    """Sessions and notes, in one transaction; whether there are any."""
+    manifest, newest = reader.manifest, journals.newest_version()
+    names = {member.name for member in manifest.members}
+    if not manifest.sessions_version and archive.SESSIONS not in names:
+        return False
+    if not 0 < manifest.sessions_version <= newest:
         raise reader.refuse(
-            member.name,
-            f"has {rows.get(table, 0):,} rows of {table}, and the manifest says {manifest.rows.get(table, 0):,}",
+            archive.MANIFEST,
+            f"is of sessions of version {manifest.sessions_version}, this canonry reads up to {newest}; "
+            f"install canonry {manifest.canonry} or later to restore it",
+        )
+    member = _named(reader, archive.SESSIONS)
+    try:
+        with database.transaction(journal.connection):
+            lines = reader.lines(member, MAX_LINE_BYTES)
+            rows = transfer.load_rows(journal, lines, manifest.sessions_version)
+    except BadRows as error:
+        raise reader.refuse(member.name, str(error)) from error
+    _check_counts(reader, member, rows, manifest.session_rows)
+    return True
+
+
+def _check_counts(reader: ArchiveReader, member: Member, rows: Mapping[str, int], told: Mapping[str, int]) -> None:
+    """Refuse the archive where a table has other rows than the manifest says."""
+    if rows != dict(told):
+        table = next(name for name in sorted({*rows, *told}) if rows.get(name) != told.get(name))
+        raise reader.refuse(
+            member.name, f"has {rows.get(table, 0):,} rows of {table}, and the manifest says {told.get(table, 0):,}"
         )
 
 
@@ -176,6 +209,9 @@ def put_in_place(reader: ArchiveReader, at: Layout, progress: Progress = silent)
         with closing(Catalog(database.open_writer(raw / at.catalog.name), raw / at.catalog.name)) as catalog:
             _load(reader, _named(reader, archive.CATALOG), catalog, at.campaign)
             distrust(catalog)
+        if archive.SESSIONS in {member.name for member in reader.manifest.members}:
+            with closing(database.open_writer(raw / at.sessions.name)) as connection:
+                _load_sessions(reader, Journal(at, connection))
         for folder in {path.parent for path in written} | {raw}:
             sync_folder(folder)
         if chunks.exists():
@@ -194,7 +230,7 @@ def put_in_place(reader: ArchiveReader, at: Layout, progress: Progress = silent)
 def _write_members(reader: ArchiveReader, raw: Path, chunks: Path, progress: Progress) -> Iterator[Path]:
     """The stored files and the vectors; returns where each was written."""
     for done, member in enumerate(reader.manifest.members, 1):
-        if member.name != archive.CATALOG:
+        if member.name not in (archive.CATALOG, archive.SESSIONS):
             path = (raw if member.name.startswith(archive.STORED) else chunks).joinpath(*member.name.split("/"))
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as to:

@@ -38,8 +38,9 @@ def rewrite(
             {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
             for name, data in members.items()
         ]
-        for table in said["rows"]:
-            said["rows"][table] = members.get("catalog.jsonl", b"").count(b'{"table": "%s"' % table.encode())
+        for told, name in (("rows", "catalog.jsonl"), ("session_rows", "sessions.jsonl")):
+            for table in said[told]:
+                said[told][table] = members.get(name, b"").count(b'{"table": "%s"' % table.encode())
     manifest(said)
     members["manifest.json"] = json.dumps(said).encode()
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as file:
@@ -56,15 +57,15 @@ def append(good: Path, to: Path, name: str | zipfile.ZipInfo, data: bytes | str)
     return to
 
 
-def change_rows(members: Members, table: str, **values: object) -> None:
-    """Set columns in every row of a table of the catalog."""
+def change_rows(members: Members, table: str, *, of: str = "catalog.jsonl", **values: object) -> None:
+    """Set columns in every row of a table of the catalog, or of another member."""
     lines = []
-    for line in members["catalog.jsonl"].splitlines():
+    for line in members[of].splitlines():
         said = json.loads(line)
         if said["table"] == table:
             said["row"] |= values
         lines.append(json.dumps(said, ensure_ascii=False).encode())
-    members["catalog.jsonl"] = b"".join(line + b"\n" for line in lines)
+    members[of] = b"".join(line + b"\n" for line in lines)
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:

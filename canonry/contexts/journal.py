@@ -149,6 +149,9 @@ class Journal:
             db.execute("INSERT OR IGNORE INTO artifact VALUES (?, ?)", (name, content))
         return name
 
+    def has_artifact(self, name: str) -> bool:
+        return self.connection.execute("SELECT 1 FROM artifact WHERE hash = ?", (name,)).fetchone() is not None
+
     def artifact(self, name: str) -> str:
         row = self.connection.execute("SELECT content FROM artifact WHERE hash = ?", (name,)).fetchone()
         if row is None:
@@ -176,6 +179,20 @@ def open_journal(at: Layout, *, write: bool = False, make: bool = False) -> Iter
             journal.close()
 
 
+def newest_version() -> int:
+    """The version of the tables that this canonry writes, and the latest that it restores."""
+    return len(_STEPS)
+
+
+def make_tables(db: sqlite3.Connection, version: int) -> None:
+    """The tables of that version, in an empty database or one of an earlier version; inside the caller's transaction."""
+    made = int(db.execute("PRAGMA user_version").fetchone()[0])
+    for statement in (statement for step in _STEPS[made:version] for statement in step):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {version}")
+
+
 def _migrate(db: sqlite3.Connection, path: object, *, write: bool) -> None:
     identity, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if identity not in (0, APPLICATION_ID) or (identity == 0 and version):
@@ -184,8 +201,4 @@ def _migrate(db: sqlite3.Connection, path: object, *, write: bool) -> None:
         raise DamagedData(f"{path}: sessions of version {version}, this canonry reads {len(_STEPS)}; {_REPAIR}")
     if version < len(_STEPS):
         with database.transaction(db):
-            if int(db.execute("PRAGMA user_version").fetchone()[0]) == version:
-                for statement in (statement for step in _STEPS[version:] for statement in step):
-                    db.execute(statement)
-                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                db.execute(f"PRAGMA user_version = {len(_STEPS)}")
+            make_tables(db, len(_STEPS))

@@ -252,6 +252,8 @@ def resume(journal: Journal, campaign: Campaign, session_id: str) -> tuple[Sessi
     if save and not save.is_file():
         warnings.append(f"{save}: the game is not there any more; go on without its state, or put it back")
         save = None
+    if body.get("had_save"):
+        warnings.append("the game that it was begun with did not come with the export; go on without its state")
     blocks = journal.artifact(body["blocks"]) if body["blocks"] else ""
     state = fold(journal.events(session_id, journal.last_checkpoint(session_id)))
     return Session(journal, _inventory(campaign, task, save, blocks), session_id, task, state), warnings
