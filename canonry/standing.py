@@ -17,18 +17,21 @@ def always_rows(db: sqlite3.Connection, scope: Scope) -> list[int]:
 
     By priority (high first), reading order, source id and position: the same in every process and after every rebuild.
     """
+    sql, values = always_query(scope)
+    return [row for (row,) in db.execute(sql, values)]
+
+
+def always_query(scope: Scope) -> tuple[str, list[object]]:
+    """The query for them, from the few sources to their chunks: SQLite would go through all chunks of the campaign first."""
     where, values = predicate(scope)
-    rows = db.execute(
-        f"""
-        SELECT c.row FROM run r JOIN cat.knowledge_source_version v USING (version_id)
-        JOIN cat.knowledge_source s USING (source_id) JOIN knowledge_chunk c ON c.row BETWEEN r.first AND r.last
-        WHERE {where} AND s.always_include = 1 AND s.class = 'canon'
+    sql = f"""
+        SELECT c.row FROM cat.knowledge_source s CROSS JOIN cat.knowledge_source_version v ON v.source_id = s.source_id
+        CROSS JOIN run r ON r.version_id = v.version_id CROSS JOIN knowledge_chunk c ON c.row BETWEEN r.first AND r.last
+        WHERE s.always_include = 1 AND s.class = 'canon' AND {where}
         ORDER BY CASE s.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END,
                  s.reading_order IS NULL, s.reading_order, s.source_id, c.chunk_index
-        """,
-        values,
-    )
-    return [row[0] for row in rows]
+        """
+    return sql, values
 
 
 def named_rows(db: sqlite3.Connection, ranges: Ranges, chunk_ids: Sequence[str]) -> dict[str, int]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
+from canonry import database, standing
 from canonry.eligibility import Scope
 from tests.conftest import Workshop
 
@@ -30,3 +33,25 @@ def test_a_named_chunk_is_there_where_the_scope_sees_one_of_its_copies(workshop:
     assert campaign.standing(Scope(), [chunk_id, "c1"])[1] == {}
     workshop.bring(at, open_, decide="separate")
     assert [p.uri for p in campaign.standing(Scope(), [chunk_id, "c1"])[1].values()] == ["open.md"]
+
+
+def test_what_is_always_included_is_found_without_going_through_every_chunk(workshop: Workshop) -> None:
+    """The work of SQLite, in its own steps, grows with the sources and not with their square."""
+    steps = []
+    for count in (20, 80):
+        at = workshop.create(f"with-{count}")
+        files = [workshop.write(f"{count}/{number}.md", f"Lamp {number} hangs here.\n") for number in range(count)]
+        workshop.bring(at, *files)
+        with closing(database.open_reader(at.lexical)) as db:
+            db.execute("ATTACH ? AS cat", (str(at.catalog),))
+            taken = 0
+
+            def step() -> int:
+                nonlocal taken
+                taken += 1
+                return 0
+
+            db.set_progress_handler(step, 1)
+            assert standing.always_rows(db, Scope()) == []
+            steps.append(taken)
+    assert steps[1] < 6 * steps[0]
