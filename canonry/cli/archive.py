@@ -78,6 +78,8 @@ def _counts(manifest: Manifest) -> str:
         plural(rows["knowledge_source"], "source"), plural(rows["knowledge_source_version"], "version"),
         plural(rows["knowledge_retrieval_record"], "past pack"),
     ]  # fmt: skip
+    told = manifest.session_rows
+    counts += [plural(told[table], table) for table in ("session", "note") if told.get(table)]
     models = ", ".join(made.model for made in manifest.embeddings)
     return ", ".join(counts) + (f", vectors by {models}" if models else "")
 

@@ -57,6 +57,8 @@ def dim(text: str) -> str:
 
 def printable(text: str) -> str:
     """Text of a source for a terminal: control characters shown, never sent."""
+    if text.isprintable():  # nearly always
+        return text
     return "".join(
         char
         if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") or char in "\u200d\ufe0f"
@@ -67,21 +69,23 @@ def printable(text: str) -> str:
 
 def width(text: str) -> int:
     """Columns that a text takes in a terminal."""
-    return sum(
-        2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text
-    )
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def _width(char: str) -> int:
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
 
 
 def cut(text: str, columns: int) -> str:
     """The text in at most that many columns, with an ellipsis where it was longer."""
     if width(text) <= columns:
         return text
-    kept = ""
-    for char in text:
-        if width(kept + char) > columns - 1:
-            break
-        kept += char
-    return kept + "…"
+    taken = 0
+    for at, char in enumerate(text):
+        taken += _width(char)
+        if taken > columns - 1:
+            return f"{text[:at]}…"
+    return f"{text}…"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[int] = ()) -> str:

@@ -28,6 +28,14 @@ def test_export_names_what_it_wrote_and_how_to_bring_it_back(vell: Path, run_cli
     assert "not for players" in err
 
 
+def test_sessions_and_notes_are_counted_where_there_are_any(vell: Path, run_cli: Cli, tmp_path: Path) -> None:
+    found = json.loads(run_cli("query", "--data", vell, "--json", "lamp")[1])["results"][0]["chunk_id"]
+    assert run_cli("memory", "add", "--data", vell, "The lamp is old.", "--of", found)[0] == 0
+    assert "0 past packs, 1 note." in run_cli("export", "--data", vell, tmp_path / "vell.zip")[1]
+    assert "0 past packs, 1 note." in run_cli("restore", "--data", tmp_path / "there", tmp_path / "vell.zip")[1]
+    assert "The lamp is old." in run_cli("memory", "list", "--data", tmp_path / "there")[1]
+
+
 def test_restore_makes_a_campaign_that_answers(vell: Path, run_cli: Cli, tmp_path: Path) -> None:
     run_cli("export", "--data", vell, tmp_path / "vell.zip")
     code, out, err = run_cli("restore", "--data", tmp_path / "there", tmp_path / "vell.zip")
