@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from canonry.errors import UsageError
-from canonry.fuse import DEFAULT_FUSION, METHODS, Fusion
+from canonry.fuse import AUTO, DEFAULT_FUSION, METHODS, Fusion
 from canonry.servers.address import judge_address
 
 
@@ -203,6 +203,8 @@ class Settings:
             for field in fields(self.chunk)
         }
         fusion = {f"fusion.{field.name}": f"{getattr(self.fusion, field.name)}" for field in fields(self.fusion)}
+        if self.fusion.alpha is None:
+            fusion["fusion.alpha"] = AUTO
         return {
             "embedder": self.embedder, "mode": self.mode, "max_file_bytes": str(self.max_file_bytes),
             **sizes, **self.embed.as_text(), **fusion, **self.judge.as_text(),
@@ -219,16 +221,19 @@ def _fusion(stored: Mapping[str, str]) -> Fusion:
         raise UsageError(f"fusion.k={k} must lie between 1 and 10000: choose another rank constant")
     shares = {
         name: _share(f"fusion.{name}", stored.get(f"fusion.{name}", str(getattr(default, name))))
-        for name in ("weight", "alpha", "entity")
+        for name in ("weight", "entity")
     }
-    return Fusion(method, k, **shares)
+    stated = stored.get("fusion.alpha", AUTO)
+    alpha = None if stated == AUTO else _share("fusion.alpha", stated)
+    return Fusion(method, k, shares["weight"], alpha, shares["entity"])
 
 
 def _share(key: str, text: str) -> float:
+    or_auto = f", or {AUTO}" if key == "fusion.alpha" else ""
     try:
         value = float(text)
     except ValueError:
-        raise UsageError(f"setting {key}={text!r} is not a number; give one from 0 to 1") from None
+        raise UsageError(f"setting {key}={text!r} is not a number; give one from 0 to 1{or_auto}") from None
     if not 0 <= value <= 1:
         raise UsageError(f"{key}={text} must lie between 0 and 1: choose another share")
     return value

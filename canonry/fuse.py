@@ -6,8 +6,8 @@ the legs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 
@@ -18,6 +18,8 @@ class _Ordered(Hashable, Protocol):
 Id = TypeVar("Id", bound=_Ordered)
 
 METHODS = ("rrf", "convex")
+AUTO = "auto"  # how `alpha` None is written
+LEAST_ALPHA, MOST_ALPHA = 0.1, 0.7
 LEXICAL, SEMANTIC, ENTITY = "lexical", "semantic", "entity"
 
 
@@ -26,33 +28,53 @@ class Fusion:
     """How the legs become one list.
 
     rrf: the lexical leg weighs 1, the semantic leg `weight`; `k` is the rank constant. convex: `alpha` is the share of
-    the semantic leg, 1 - alpha that of the lexical one. A leg of mentioned names weighs `entity` beside either.
+    the semantic leg, 1 - alpha that of the lexical one; None gives meaning what words leave open of each question
+    (`weighed`). A leg of mentioned names weighs `entity` beside either.
     """
 
-    method: str = "convex"  # better than rrf k=10 w=.25 on each collection measured (benchmarks/README.md)
+    method: str = "convex"
     k: int = 10
     weight: float = 0.25
-    alpha: float = 0.3
+    alpha: float | None = None
     entity: float = 0.25
 
     @property
     def label(self) -> str:
         """Method and parameters in a few words."""
-        return f"rrf k={self.k} w={self.weight:g}" if self.method == "rrf" else f"convex α={self.alpha:g}"
+        if self.method == "rrf":
+            return f"rrf k={self.k} w={self.weight:g}"
+        return f"convex α={AUTO if self.alpha is None else format(self.alpha, 'g')}"
 
-    def weight_of(self, leg: str) -> float:
-        """The share of a leg in the fused score."""
+    def weighed(self, coverage: float) -> Fusion:
+        """The fusion of one question, with a number for `alpha`.
+
+        `coverage` is the share (0 to 1) of the question's weight that the best passage by words holds: where that is
+        all, meaning counts for LEAST_ALPHA, where nothing, for MOST_ALPHA, and between them in proportion. On each of
+        eleven pairs of a collection and an embedder this is at least as good as words alone, which no fixed alpha is
+        (benchmarks/README.md).
+        """
+        if self.method != "convex" or self.alpha is not None:
+            return self
+        return replace(self, alpha=round(MOST_ALPHA - (MOST_ALPHA - LEAST_ALPHA) * coverage, 2))
+
+    def weight_of(self, leg: str, beside: Container[str] = (LEXICAL, SEMANTIC)) -> float:
+        """The weight of a leg in the fused score; of words or of meaning 1 where the other is not `beside` it."""
         if leg == ENTITY:
             return self.entity
+        if leg == LEXICAL and (self.method == "rrf" or SEMANTIC not in beside):
+            return 1.0
+        if leg == SEMANTIC and LEXICAL not in beside:
+            return 1.0
         if self.method == "rrf":
-            return 1.0 if leg == LEXICAL else self.weight
+            return self.weight
+        assert self.alpha is not None, "weighed() says what alpha is for a question"
         return 1.0 - self.alpha if leg == LEXICAL else self.alpha
 
     def shares(self, legs: Mapping[str, Sequence[tuple[Id, float]]]) -> dict[str, dict[Id, float]]:
         """What each leg (best first) adds to the fused score of what it found, by the name of the leg."""
         found: dict[str, dict[Id, float]] = {}
         for name, leg in legs.items():
-            weight = self.weight_of(name)
+            weight = self.weight_of(name, legs)
             if self.method == "rrf":
                 found[name] = dict(rrf([[item for item, _ in leg]], k=self.k, weights=[weight]))
             else:

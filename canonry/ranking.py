@@ -159,11 +159,13 @@ class Pool:
     candidates: Mapping[int, Candidate]
     kept: frozenset[int]  # the rows above the floor
     floor: Floor
+    coverage: float  # share of the question's weight in the best passage by words, 0 to 1
     boosts: Mapping[int, Boosts] | None  # of the rows above the floor that a head may hold; None without rerank
     copies: bool
 
     def ranked(self, fusion: Fusion) -> Ranking:
         """One list of all that is relevant enough, best first."""
+        fusion = fusion.weighed(self.coverage)
         head = _fused(fusion, self.legs, self.candidates, CANDIDATES)
         tail = _fused(fusion, self.legs, self.candidates, None) if len(self.candidates) > len(head) else []
         first = dict(head)
@@ -187,7 +189,13 @@ def pool(
     kept = frozenset(_above_floor(floor, legs))
     heads = {hit.row for leg in legs for hit in leg.hits[:CANDIDATES]} & kept
     lifted = {row: boosts(candidates[row], around) for row in heads} if rerank else None
-    return Pool(tuple(legs), candidates, kept, floor, lifted, copies)
+    return Pool(tuple(legs), candidates, kept, floor, _coverage(floor, db, legs), lifted, copies)
+
+
+def _coverage(floor: Floor, db: sqlite3.Connection, legs: Sequence[Leg]) -> float:
+    """The share of the question's weight that the best passage by words holds; 0 without one."""
+    best = next((leg.hits[0].row for leg in legs if leg.name == LEXICAL and leg.hits), None)
+    return 0.0 if best is None or len(legs) == 1 else floor.coverage(read_terms(db, [best])[best]).share
 
 
 def _above_floor(floor: Floor, legs: Sequence[Leg]) -> set[int]:

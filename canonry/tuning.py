@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from canonry.catalog import Catalog
 from canonry.config import Settings
-from canonry.fuse import Fusion
+from canonry.fuse import AUTO, Fusion
 
 META_KEY = "tuning"
 
@@ -34,7 +34,7 @@ def fusion_settings(fusion: Fusion) -> dict[str, str]:
     """The settings that make this fusion: its method, and the parameters that the method reads."""
     if fusion.method == "rrf":
         return {"fusion.method": "rrf", "fusion.k": str(fusion.k), "fusion.weight": str(fusion.weight)}
-    return {"fusion.method": "convex", "fusion.alpha": str(fusion.alpha)}
+    return {"fusion.method": "convex", "fusion.alpha": AUTO if fusion.alpha is None else str(fusion.alpha)}
 
 
 def read_tuning(db: sqlite3.Connection) -> Tuning | None:

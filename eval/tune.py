@@ -1,6 +1,6 @@
 """Choosing a campaign's fusion on one half of the questions, and what the choice is worth on the other half.
 
-Tried are rrf with k of 5, 10, 20 and 60 and a weight of 0.1, 0.25, 0.5, 0.75 and 1, convex with α from 0.1 to 0.7 in
+Tried are rrf with k of 5, 10, 20 and 60 and a weight of 0.1, 0.25, 0.5, 0.75 and 1, convex with α auto and from 0.1 to 0.7 in
 steps of 0.1, and the current setting. The highest mean on the first half is chosen; equal means go to the default, then
 to the current setting, then to the first in the order above. The halves hold equally many questions of each kind, give
 or take one, and are drawn by the seed alone.

@@ -60,7 +60,7 @@ def test_one_hit_alone_counts_as_the_best_of_its_leg() -> None:
 
 
 @pytest.mark.parametrize(
-    "fusion", [Fusion(), Fusion("rrf", 60, 1.0), Fusion("convex"), Fusion("convex", alpha=0.9)], ids=str
+    "fusion", [Fusion().weighed(0.5), Fusion("rrf", 60, 1.0), Fusion("convex", alpha=0.9)], ids=str
 )
 def test_the_fused_score_is_the_sum_of_the_shares_whatever_the_order_of_the_legs(fusion: Fusion) -> None:
     legs = {"lexical": [("a", 9.0), ("b", 4.0)], "semantic": [("b", 0.8), ("c", 0.2)], "entity": [("c", 3.0)]}
@@ -74,3 +74,23 @@ def test_each_method_weighs_its_legs_in_its_own_way() -> None:
     legs = {"lexical": [("a", 9.0), ("b", 4.0)], "semantic": [("b", 0.8)]}
     assert Fusion("rrf", 10, 0.5).shares(legs) == {"lexical": {"a": 1 / 11, "b": 1 / 12}, "semantic": {"b": 0.5 / 11}}
     assert Fusion("convex", alpha=0.4).shares(legs) == {"lexical": {"a": 0.6, "b": 0.0}, "semantic": {"b": 0.4}}
+
+
+@pytest.mark.parametrize(("coverage", "alpha"), [(1.0, 0.1), (0.0, 0.7), (0.5, 0.4), (0.75, 0.25)])
+def test_meaning_counts_for_what_words_leave_open(coverage: float, alpha: float) -> None:
+    fusion = Fusion().weighed(coverage)
+    assert fusion.alpha == alpha
+    assert (fusion.weight_of("lexical"), fusion.weight_of("semantic")) == (pytest.approx(1 - alpha), alpha)
+
+
+@pytest.mark.parametrize("fusion", [Fusion("convex", alpha=0.4), Fusion("rrf", 10, 0.5)], ids=str)
+def test_a_stated_weight_is_that_of_every_question(fusion: Fusion) -> None:
+    assert fusion.weighed(0.2) is fusion
+
+
+@pytest.mark.parametrize("fusion", [Fusion("convex", alpha=0.4), Fusion("rrf", 10, 0.5)], ids=str)
+@pytest.mark.parametrize("leg", ["lexical", "semantic"])
+def test_names_stand_beside_words_or_meaning_alone_as_they_stand_beside_both(fusion: Fusion, leg: str) -> None:
+    alone = fusion.shares({leg: [("a", 1.0), ("b", 0.5)], "entity": [("b", 1.0)]})
+    assert alone[leg]["a"] == (1.0 if fusion.method == "convex" else 1 / 11)
+    assert alone["entity"]["b"] == (fusion.entity if fusion.method == "convex" else fusion.entity / 11)

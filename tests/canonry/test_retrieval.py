@@ -175,11 +175,20 @@ def test_cosine_is_cosine(workshop: Workshop, bag: WordBag) -> None:
     assert all(-1 <= p.semantic_score <= 1 for p in found if p.semantic_score is not None)
 
 
-@pytest.mark.parametrize(("method", "label"), [("rrf", "rrf k=10 w=0.25"), ("convex", "convex α=0.3")])
-def test_hybrid_adds_the_shares_of_both_legs(workshop: Workshop, bag: WordBag, method: str, label: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "question", "label"),
+    [
+        ("rrf", "brass lamp oil", "rrf k=10 w=0.25"),
+        ("convex", "brass lamp oil", "convex α=0.1"),  # a passage holds every word
+        ("convex", "brass lamp candle zinc", "convex α=0.66"),  # the two words that are there are in every passage
+    ],
+)
+def test_hybrid_adds_the_shares_of_both_legs(
+    workshop: Workshop, bag: WordBag, method: str, question: str, label: str
+) -> None:
     at = workshop.create(embedder="wordbag", **{"fusion.method": method})
     workshop.bring(at, *(workshop.write(f"{n}.md", f"brass lamp {'oil ' * n}number {n}\n") for n in range(5)))
-    found = workshop.ask(at).retrieve("brass lamp oil", mode="hybrid", explain=True).results
+    found = workshop.ask(at).retrieve(question, mode="hybrid", explain=True).results
     for passage in found:
         assert passage.explain is not None
         assert passage.explain["fusion"] == label

@@ -13,7 +13,9 @@ from tests.conftest import Workshop
 
 
 @pytest.mark.parametrize(
-    "fusion", [Fusion("rrf", k=20, weight=0.5), Fusion("convex", alpha=0.4)], ids=lambda one: one.label
+    "fusion",
+    [Fusion("rrf", k=20, weight=0.5), Fusion("convex", alpha=0.4), Fusion("convex")],
+    ids=lambda one: one.label,
 )
 def test_the_settings_of_a_fusion_make_it(fusion: Fusion) -> None:
     assert Settings.parse(fusion_settings(fusion)).fusion == fusion

@@ -21,8 +21,8 @@ def test_every_setting_is_tried_once_the_default_and_the_current_one_first() -> 
     assert list(found)[:2] == [DEFAULT_FUSION.label, current.label]
     assert found[current.label] == current
     assert {fusion.entity for fusion in found.values()} == {0.1}
-    assert len(found) == 4 * 5 + 7 + 1
-    assert len(grid(DEFAULT_FUSION)) == 4 * 5 + 7
+    assert len(found) == 1 + 4 * 5 + 7 + 1
+    assert len(grid(DEFAULT_FUSION)) == 1 + 4 * 5 + 7
 
 
 def test_the_halves_share_each_kind_and_follow_from_the_seed() -> None:

@@ -49,7 +49,8 @@ def _add_campaign(commands: Any) -> None:
         group, "settings", lazily("campaigns", "settings"), "show or change a campaign's settings",
         "Show or change settings. Keys: embedder (minilm, static, e5, none, ollama:MODEL, openai:MODEL@URL), mode (of a\n"
         "query that names none), max_file_bytes, chunk.target, chunk.min, chunk.max, chunk.overlap (tokens),\n"
-        "fusion.method (rrf, convex), fusion.k, fusion.weight, fusion.alpha, fusion.entity. For a model behind an address:\n"
+        "fusion.method (rrf, convex), fusion.k, fusion.weight, fusion.alpha (auto, or 0 to 1), fusion.entity. For a model\n"
+        "behind an address:\n"
         "embed.query_prefix, embed.document_prefix, embed.max_tokens, embed.dimensions (auto: as is known of the model),\n"
         "embed.batch (texts a request), embed.timeout (seconds), embed.retries, embed.encoding (float, base64),\n"
         "embed.allow_remote (true lets texts be sent beyond this machine and private networks).", campaign=False,

@@ -146,7 +146,7 @@ def test_a_collection_is_measured_and_gone(run: Run, at: Layout, collection: Pat
     code, out, err = run("eval", "beir", collection, "--embedder", "wordbag", "--tune", "--report", tmp_path / "report")
     assert code == 0
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("lexical")] == [["lexical", "1.000"]]
-    assert "Chosen on 10 questions, held out 10 (seed 0): convex α=0.3" in out
+    assert "Chosen on 10 questions, held out 10 (seed 0): convex α=auto" in out
     assert "left out: 1 question has no relevant document" in err
     assert [one["campaign_id"] for one in json.loads(run("campaign", "list", "--json")[1])] == [at.campaign]
     written = {path.name for path in (tmp_path / "report").iterdir()}
