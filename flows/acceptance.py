@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import replace
 
 from canonry import database, passing_files, proposals
-from canonry.catalog import Catalog, load_heading_rules
+from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import read_stored
 from canonry.layout import Layout
 from canonry.proposals import Proposal, ProposedText, differences
 from canonry.records import Document, Draft, Source
+from canonry.source_rows import load_heading_rules
 from flows.import_batch import BatchWriter
 from flows.import_files import place_of
 from flows.import_report import ImportReport

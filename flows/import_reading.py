@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from canonry.catalog import dump_heading_rules
 from canonry.records import HeadingRule, SourceFacts
+from canonry.source_rows import dump_heading_rules
 from flows.import_report import ImportReport
 from flows.pipeline import timed
 from stages import classify, validate

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.eligibility import Scope
 from canonry.embedders import register
 from canonry.errors import UsageError
+from canonry.timestamps import now
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import canonry
 from canonry import frame
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.eligibility import Scope
 from canonry.errors import NotFound, PinDoesNotFit, UsageError
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Limits, Pack, build_pack, only_in, warn_of_always
+from canonry.timestamps import now
 from canonry.tokens import COUNTER, count_tokens
 from flows.import_files import Choices, import_files
 from stages.select import select_files

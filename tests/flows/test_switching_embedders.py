@@ -7,11 +7,11 @@ from itertools import count
 import pytest
 
 from canonry import embedders
-from canonry.catalog import now
 from canonry.embedders import register
 from canonry.errors import EmbedderError, NotFound, UsageError
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.timestamps import now
 from flows import pipeline
 from flows.pipeline import InProcess, Report, loaded, run_plan
 from flows.plan import make_plan

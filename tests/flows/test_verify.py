@@ -14,11 +14,12 @@ import pyarrow as pa
 import pytest
 
 from canonry import schemas
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.semantic import Scan
+from canonry.timestamps import now
 from flows.doctor import repair
 from flows.pipeline import loaded
 from flows.verify import verify
