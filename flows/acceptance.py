@@ -19,8 +19,9 @@ from canonry.source_rows import load_heading_rules
 from flows.import_batch import BatchWriter
 from flows.import_files import place_of
 from flows.import_report import ImportReport
-from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
+from flows.progress import Progress, Report, silent
 from flows.restating import stricter_rules
 from stages.chunk import document_key
 from stages.hash import EXTENSIONS
