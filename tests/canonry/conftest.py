@@ -5,8 +5,27 @@ from __future__ import annotations
 import pytest
 
 import canonry
+from canonry.embedders import register
+from canonry.layout import Layout
 from tests.canonry.packs import lore
 from tests.conftest import Workshop
+from tests.fakes import WordBag
+
+
+@pytest.fixture
+def bag() -> WordBag:
+    """An embedder that campaigns can be set to, as `wordbag`."""
+    bag = WordBag()
+    register(bag)
+    return bag
+
+
+def one_lamp(workshop: Workshop, embedder: str = "none") -> tuple[Layout, str]:
+    """A campaign with one source, and its id."""
+    at = workshop.create(embedder=embedder)
+    return at, workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n")).imported[
+        0
+    ].source_id
 
 
 @pytest.fixture
