@@ -1,4 +1,4 @@
-"""An import by the command: its exit code, what it says on standard error, and what it left in the campaign."""
+"""What an import says, as a report or on standard error, and what it left in the campaign."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from canonry.catalog import Catalog
 from canonry.layout import Layout
+from canonry.records import Source
 
 ROOT = Path(__file__).parents[2]
 Cli = Callable[..., tuple[int, str, str]]
@@ -62,3 +66,20 @@ def run_in_process(
         [sys.executable, *program, *arguments],
         capture_output=True, text=True, cwd=ROOT, env=environment, check=False, preexec_fn=before, timeout=540,
     )  # fmt: skip
+
+
+def outcomes(report: object) -> list[tuple[str, str]]:
+    return [(file.name, file.outcome) for file in report.imported]  # type: ignore[attr-defined]
+
+
+def edit(at: Layout, name: str, **changes: object) -> None:
+    catalog = Catalog.open(at.catalog, write=True)
+    source = catalog.source(name)
+    catalog.edit(source.source_id, replace(source.facts, **changes), changes)  # type: ignore[arg-type]
+    catalog.close()
+
+
+def one_source(at: Layout) -> Source:
+    with closing(Catalog.open(at.catalog)) as catalog:
+        (source,) = catalog.sources()
+    return source
