@@ -152,8 +152,8 @@ def test_the_same_question_again_is_embedded_once(workshop: Workshop) -> None:
             Counting.asked += 1
             return super().embed_query(text)
 
-    register(Counting("counting"))
-    at = workshop.create(embedder="counting")
+    register(Counting("counting-questions"))
+    at = workshop.create(embedder="counting-questions")
     workshop.bring(at, workshop.write("lamp.md", "A brass lamp.\n"))
     campaign = workshop.ask(at)
     first = campaign.retrieve("brass lamp", mode="hybrid")
