@@ -1,7 +1,6 @@
 """The catalog of one campaign: its sources, their versions, and what the user says of them.
 
 It is the truth beside the stored files. STRICT tables with CHECKs; migrations are appended, never edited.
-Times are ISO 8601 in UTC with microseconds, so that they sort as text.
 """
 
 from __future__ import annotations
@@ -10,29 +9,19 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from canonry import database, passing_files, perspective, upgrade
-from canonry.errors import NoSpace, NotFound, UsageError
-from canonry.layout import Layout
+from canonry import database, passing_files, upgrade
+from canonry.errors import NotFound, UsageError
 from canonry.migrations import APPLICATION_ID as APPLICATION_ID
 from canonry.migrations import MIGRATIONS
-from canonry.records import Draft, HeadingRule, Marks, Source, SourceFacts
-from canonry.text import fold
+from canonry.records import Draft, Source, SourceFacts
+from canonry.source_rows import insert_source, insert_version, read_sources, write_facts
+from canonry.timestamps import now
 
 Also = Callable[[sqlite3.Connection], object]  # what belongs into the same commit
-
-_LABELS = {"tag": "tags", "entity": "entities", "spoiler_tag": "spoiler_tags", "allowed_role": "allowed_roles"}
-_EDITABLE = {
-    "title": "title", "class_": "class", "visibility": "visibility", "spoiler_level": "spoiler_level",
-    "priority": "priority", "always_include": "always_include", "trust": "trust", "edition": "edition", "uri": "uri",
-    "notes": "notes", "source_type": "source_type", "chapter": "chapter", "order": "reading_order", "scope": "scope",
-    "importance": "importance", "status": "status", "foreshadow_state": "foreshadow_state",
-    "source_chapter": "source_chapter", "last_mention_chapter": "last_mention_chapter", "extra": "extra",
-}  # fmt: skip
-_SOURCE_COLUMNS = ", ".join(f"s.{column}" for column in _EDITABLE.values())
 
 
 class VersionRow(NamedTuple):
@@ -47,35 +36,6 @@ class VersionRow(NamedTuple):
     reading_order: int | None
     spoiler_level: int
     earlier_rules: str  # heading rules of the time when a superseded version was live
-
-
-class RecordRow(NamedTuple):
-    """One row of knowledge_retrieval_record."""
-
-    record_id: int
-    created_at: str
-    role: str
-    query: str
-    supplied: str
-
-
-def now() -> str:
-    """The present instant, as the catalog writes it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-def parse_instant(text: str) -> str:
-    """A date or an instant as the catalog writes it; UTC where no zone is given, the end of the day for a date."""
-    try:
-        if "W" in text.upper():
-            raise ValueError(text)
-        instant = datetime.fromisoformat(text)
-        if len(text) <= 10 and "T" not in text:
-            instant = datetime.combine(instant.date(), time.max)
-        instant = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise UsageError(f"time {text!r} is not a date; write 2026-03-01 or 2026-03-01T18:00") from None
-    return instant.isoformat(timespec="microseconds")
 
 
 def nothing_else(db: sqlite3.Connection) -> None:
@@ -125,7 +85,7 @@ class Catalog:
                 raise
             reader.close()
             if version < len(MIGRATIONS):
-                _bring_up_to_date(path, locked=write)
+                upgrade.bring_up_to_date(path, locked=write)
             return cls(database.open_writer(path) if write else database.open_reader(path), path)
 
     def close(self) -> None:
@@ -162,18 +122,7 @@ class Catalog:
 
     def sources(self, *, where: str = "1", parameters: Iterable[object] = ()) -> list[Source]:
         """Sources with a live version, by reading order, title and id."""
-        rows = self.connection.execute(
-            f"""
-            SELECT s.source_id, s.campaign_id, {_SOURCE_COLUMNS}, s.enabled, s.original_filename, s.original_path,
-                   s.imported_at, s.updated_at, v.version_id, v.content_hash, v.file_size, v.mime_type, v.encoding,
-                   v.parser_version, v.chunking_version, s.locked, s.superseded_by
-            FROM knowledge_source s JOIN knowledge_source_version v ON v.source_id = s.source_id AND v.valid_to IS NULL
-            WHERE {where} ORDER BY s.reading_order IS NULL, s.reading_order, s.title, s.source_id
-            """,
-            tuple(parameters),
-        ).fetchall()
-        labels = self._labels([row[0] for row in rows]) if rows else {}
-        return [_source(row, labels.get(row[0], {})) for row in rows]
+        return read_sources(self.connection, where, parameters)
 
     def source(self, name: str) -> Source:
         """The source of that id, or the only one whose id begins so, or whose file name or title it is."""
@@ -193,18 +142,6 @@ class Catalog:
             f"source {name!r} is not in campaign {self.meta('campaign_id')!r}; `canonry source list` shows what is"
         )
 
-    def _labels(self, source_ids: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-        one = len(source_ids) == 1
-        rows = self.connection.execute(
-            "SELECT source_id, kind, label FROM source_label" + (" WHERE source_id = ?" if one else ""),
-            tuple(source_ids) if one else (),
-        )
-        labels: dict[str, dict[str, tuple[str, ...]]] = {}
-        for source_id, kind, label in rows:
-            kinds = labels.setdefault(source_id, {})
-            kinds[kind] = (*kinds.get(kind, ()), label)
-        return labels
-
     def add(
         self, drafts: Sequence[Draft], *, parser_version: str, chunking_version: str, also: Also = nothing_else
     ) -> list[str]:
@@ -215,7 +152,7 @@ class Catalog:
             for draft in drafts:
                 start = self._start_of_next(db, draft.document.source_id, instant)
                 superseded += self._add_source(db, draft, start)
-                self._add_version(db, draft, start, parser_version, chunking_version)
+                insert_version(db, draft, start, parser_version, chunking_version)
             also(db)
             self._advance(db)
         return superseded
@@ -230,36 +167,11 @@ class Catalog:
             return instant
         return (datetime.fromisoformat(latest) + timedelta(microseconds=1)).isoformat(timespec="microseconds")
 
-    def _add_version(
-        self, db: sqlite3.Connection, draft: Draft, instant: str, parser_version: str, chunking_version: str
-    ) -> None:
-        document, facts = draft.document, draft.facts
-        row = {
-            "version_id": document.version_id, "source_id": document.source_id,
-            "number": int(document.version_id.rpartition("@")[2]), "content_hash": document.content_hash,
-            "original_hash": draft.original_hash, "file_size": draft.file_size,
-            "mime_type": "text/markdown" if document.kind == "markdown" else "text/plain", "encoding": draft.encoding,
-            "text_title": document.title, "parser_version": parser_version, "chunking_version": chunking_version,
-            "imported_at": instant, "valid_from": instant, "stated_level": facts.spoiler_level,
-            "stated_hidden": int(facts.visibility == "hidden"), "stated_tags": json.dumps([fold(t) for t in facts.spoiler_tags]),
-            "stated_roles": json.dumps([fold(role) for role in facts.allowed_roles]), "heading_rules": draft.heading_rules_json,
-            "normal_hash": draft.normal_hash, "stated_known": json.dumps(perspective.said_in(json.loads(facts.extra))),
-        }  # fmt: skip
-        names = ", ".join(row)
-        db.execute(
-            f"INSERT INTO knowledge_source_version ({names}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
-        )
-
     def _add_source(self, db: sqlite3.Connection, draft: Draft, instant: str) -> list[str]:
         source_id, facts = draft.document.source_id, draft.facts
         superseded: list[str] = []
         if draft.is_new_source:
-            db.execute(
-                "INSERT INTO knowledge_source (source_id, campaign_id, title, original_filename, original_path, class, "
-                "visibility, spoiler_level, priority, always_include, imported_at, updated_at) "
-                "VALUES (?, (SELECT value FROM meta WHERE key = 'campaign_id'), '', ?, ?, 'reference', 'normal', 0, 'normal', 0, ?, ?)",
-                (source_id, draft.original_filename, draft.original_path, instant, instant),
-            )
+            insert_source(db, draft, instant)
         else:
             live = "FROM knowledge_source_version WHERE source_id = ? AND valid_to IS NULL"
             superseded = [row[0] for row in db.execute(f"SELECT version_id {live}", (source_id,))]
@@ -267,7 +179,7 @@ class Catalog:
                 "UPDATE knowledge_source_version SET valid_to = max(?, valid_from) WHERE source_id = ? AND valid_to IS NULL",
                 (instant, source_id),
             )
-        self._write_facts(db, source_id, facts, instant)
+        write_facts(db, source_id, facts, instant)
         self._write_statement(db, source_id, draft.heading_rules_json, draft.stated)
         return superseded
 
@@ -291,7 +203,7 @@ class Catalog:
         """What is said of a source whose text stays, in one commit with `also`; with other heading rules it will be cut anew."""
         with database.transaction(self.connection) as db:
             also(db)
-            self._write_facts(db, source_id, facts, now())
+            write_facts(db, source_id, facts, now())
             self._write_statement(db, source_id, heading_rules, stated)
 
     def heading_rules(self, source_id: str) -> str:
@@ -300,24 +212,10 @@ class Catalog:
         ).fetchone()
         return str(row[0])
 
-    def _write_facts(self, db: sqlite3.Connection, source_id: str, facts: SourceFacts, instant: str) -> None:
-        assignments = ", ".join(f"{column} = ?" for column in _EDITABLE.values())
-        values = [getattr(facts, name) for name in _EDITABLE]
-        db.execute(
-            f"UPDATE knowledge_source SET {assignments}, updated_at = ? WHERE source_id = ?",
-            (*values, instant, source_id),
-        )
-        db.execute("DELETE FROM source_label WHERE source_id = ?", (source_id,))
-        for kind, name in _LABELS.items():
-            for label in getattr(facts, name):
-                db.execute(
-                    "INSERT OR IGNORE INTO source_label VALUES (?, ?, ?, ?)", (source_id, kind, label, fold(label))
-                )
-
     def edit(self, source_id: str, facts: SourceFacts, edited: Iterable[str]) -> None:
         """Replace what is said of a source, in force at the next query; a later import leaves the `edited` fields alone."""
         with database.transaction(self.connection) as db:
-            self._write_facts(db, source_id, facts, now())
+            write_facts(db, source_id, facts, now())
             names = sorted({*self.edited(source_id), *edited})
             db.execute("UPDATE knowledge_source SET edited = ? WHERE source_id = ?", (json.dumps(names), source_id))
 
@@ -382,36 +280,6 @@ class Catalog:
     def _advance(self, db: sqlite3.Connection) -> None:
         db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'sequence'")
 
-    # what was supplied
-
-    def add_record(self, role: str, query: str, supplied: str) -> int:
-        """Keep what a question was given, as JSON; returns the record's id. It outlives its sources."""
-        with database.transaction(self.connection) as db:
-            cursor = db.execute(
-                "INSERT INTO knowledge_retrieval_record (created_at, role, query, supplied) VALUES (?, ?, ?, ?)",
-                (now(), role, query, supplied),
-            )
-        return int(cursor.lastrowid or 0)
-
-    def records(self, *, where: str, parameters: Iterable[object], limit: int) -> list[RecordRow]:
-        """What questions were given, the latest first."""
-        rows = self.connection.execute(
-            "SELECT record_id, created_at, role, query, supplied FROM knowledge_retrieval_record "
-            f"WHERE {where} ORDER BY record_id DESC LIMIT ?",
-            (*parameters, limit),
-        )
-        return [RecordRow(*row) for row in rows]
-
-    def packs_with(self, source_id: str) -> int:
-        """In how many recorded packs a source was supplied."""
-        return int(
-            self.connection.execute(
-                "SELECT count(*) FROM knowledge_retrieval_record r WHERE EXISTS (SELECT 1 FROM "
-                "json_each(r.supplied, '$.items') WHERE json_extract(value, '$.source_id') = ?)",
-                (source_id,),
-            ).fetchone()[0]
-        )
-
     # versions
 
     def live_versions(self, as_of: str | None = None, *, every: bool = False) -> list[VersionRow]:
@@ -458,43 +326,3 @@ class Catalog:
                 "JOIN knowledge_source_version USING (source_id) WHERE valid_to IS NULL"
             )
         }
-
-
-def _bring_up_to_date(path: Path, *, locked: bool) -> None:
-    """Upgrade an older catalog; without the campaign's lock, take it first (which does it)."""
-    from canonry.locking import writing
-
-    if locked:
-        upgrade.upgrade(path)
-        return
-    try:
-        with writing(Layout(path.parents[2], path.parent.name)):
-            pass
-    except NoSpace as error:
-        raise NoSpace(
-            f"{path}: was written by an earlier canonry and cannot be brought up to date ({error.__cause__ or error}); "
-            "free some space or make the folder writable, then run `canonry status` once"
-        ) from error
-
-
-def _source(row: tuple[object, ...], labels: dict[str, tuple[str, ...]]) -> Source:
-    facts_row, rest = row[2 : 2 + len(_EDITABLE)], row[2 + len(_EDITABLE) :]
-    facts = dict(zip(_EDITABLE, facts_row, strict=True))
-    facts["always_include"] = bool(facts["always_include"])
-    facts |= {name: labels.get(kind, ()) for kind, name in _LABELS.items()}
-    rest = (bool(rest[0]), *rest[1:-2], bool(rest[-2]), rest[-1])
-    return Source(row[0], row[1], SourceFacts(**facts), *rest)  # type: ignore[arg-type]
-
-
-def dump_heading_rules(rules: Iterable[HeadingRule]) -> str:
-    """Heading rules as the catalog keeps them."""
-    return json.dumps(
-        [[rule.pattern, rule.marks.spoiler_level, list(rule.marks.spoiler_tags), rule.marks.hidden] for rule in rules],
-        ensure_ascii=False,
-    )
-
-
-def load_heading_rules(text: str) -> tuple[HeadingRule, ...]:
-    return tuple(
-        HeadingRule(pattern, Marks(level, tuple(tags), hidden)) for pattern, level, tags, hidden in json.loads(text)
-    )

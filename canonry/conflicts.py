@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from canonry import authority, corrections, database
 from canonry.campaign import Campaign
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.claims import Claim, contradict
 from canonry.eligibility import Scope
 from canonry.errors import NotFound, UsageError
 from canonry.layout import Layout
 from canonry.retrieval import Passage
 from canonry.text import index_terms
+from canonry.timestamps import now
 
 Progress = Callable[[str, int, int], None]  # step, passages read so far, of how many
 NO_CONFLICT, PREFERRED, CORRECTED = "no conflict", "prefer", "correction"

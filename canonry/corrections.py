@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from canonry import database
-from canonry.catalog import now
 from canonry.errors import NotFound
 from canonry.layout import Layout
 from canonry.retrieval import Passage
+from canonry.timestamps import now
 
 Hashes = Mapping[tuple[str, str], str]  # (version id, chunk id) -> hash of the text
 

@@ -38,7 +38,7 @@ class Scope:
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    as_of: str | None = None  # as canonry.catalog.parse_instant gives it
+    as_of: str | None = None  # as canonry.timestamps.parse_instant gives it
     story_time: int | None = None  # how far the story is for the character that asks, in story order
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from canonry import archive, database, dump, row_lines
 from canonry.archive import BLOCK_BYTES, Embeddings, Manifest, Member
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.contexts import journal as journals
 from canonry.contexts import transfer
 from canonry.contexts.journal import Journal, open_journal
@@ -27,6 +27,7 @@ from canonry.errors import DamagedData, UsageError
 from canonry.files import sweep_beside, whole_file
 from canonry.layout import EXTENSIONS, Layout
 from canonry.proposals import held_texts
+from canonry.timestamps import now
 
 _TRIES = 5
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: equal campaigns give equal archives

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 
 from canonry import readership
 from canonry.catalog import Catalog
-from canonry.database import plain_errors
+from canonry.database import plain_errors, transaction
 from canonry.eligibility import Scope
 from canonry.errors import CanonryError, NotFound
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Pack
 from canonry.text import fold
+from canonry.timestamps import now
 
 _LOCK_WAIT_S = 1.0
 _SETTING = "json_extract(supplied, '$.settings.{}')"
@@ -53,9 +54,19 @@ def record_pack(at: Layout, pack: Pack) -> Pack:
             writing(at, wait_s=_LOCK_WAIT_S),
             closing(Catalog.open(at.catalog, write=True)) as catalog,
         ):
-            return replace(pack, pack_id=catalog.add_record(pack.scope.role, pack.query, supplied))
+            return replace(pack, pack_id=_add_record(catalog, pack.scope.role, pack.query, supplied))
     except CanonryError as error:
         return replace(pack, warnings=(*pack.warnings, f"this pack is not in the history: {error}"))
+
+
+def _add_record(catalog: Catalog, role: str, query: str, supplied: str) -> int:
+    """Keep what a question was given, as JSON; returns the record's id. It outlives its sources."""
+    with transaction(catalog.connection) as db:
+        cursor = db.execute(
+            "INSERT INTO knowledge_retrieval_record (created_at, role, query, supplied) VALUES (?, ?, ?, ?)",
+            (now(), role, query, supplied),
+        )
+    return int(cursor.lastrowid or 0)
 
 
 def list_records(at: Layout, scope: Scope, limit: int) -> list[Record]:
@@ -83,5 +94,23 @@ def _records(at: Layout, scope: Scope, which: str, parameters: Sequence[object],
         values += map(fold, scope.forbid_tags)
     with closing(Catalog.open(at.catalog)) as catalog:
         catalog.connection.create_function("folded", 1, fold, deterministic=True)
-        rows = catalog.records(where=" AND ".join(conditions), parameters=values, limit=limit)
-    return [Record(*row[:-1], supplied=json.loads(row.supplied)) for row in rows]
+        rows = catalog.connection.execute(
+            "SELECT record_id, created_at, role, query, supplied FROM knowledge_retrieval_record "
+            f"WHERE {' AND '.join(conditions)} ORDER BY record_id DESC LIMIT ?",
+            (*values, limit),
+        ).fetchall()
+    return [
+        Record(record_id, created_at, role, query, json.loads(supplied))
+        for record_id, created_at, role, query, supplied in rows
+    ]
+
+
+def packs_with(catalog: Catalog, source_id: str) -> int:
+    """In how many recorded packs a source was supplied."""
+    return int(
+        catalog.connection.execute(
+            "SELECT count(*) FROM knowledge_retrieval_record r WHERE EXISTS (SELECT 1 FROM "
+            "json_each(r.supplied, '$.items') WHERE json_extract(value, '$.source_id') = ?)",
+            (source_id,),
+        ).fetchone()[0]
+    )

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from canonry.catalog import now
 from canonry.errors import Busy
 from canonry.files import remove, room_for, sweep
 from canonry.layout import Layout, passing
+from canonry.timestamps import now
 from canonry.upgrade import is_older, upgrade
 
 WAIT_S = 10.0

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 
 from canonry import database, passing_files
-from canonry.catalog import now
 from canonry.errors import CanonryError, NotFound
 from canonry.records import Source, SourceFacts
 from canonry.text import fold
+from canonry.timestamps import now
 
 _COLUMNS = "proposal_id, source_id, base_version_id, proposed, origin, created_at, state, decided_at, note"
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from shlex import quote
 
 from canonry import database
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.embedders import NO_EMBEDDER
 from canonry.servers.address import is_served
+from canonry.timestamps import now
 
 RESTORED_AT, EMBEDDER, JUDGE = "restored_at", "restored_embedder", "restored_judge"  # in meta
 _TAKEN_OUT = ("embed.allow_remote", "judge.allow_remote", "judge.url")

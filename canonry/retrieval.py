@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from canonry.catalog import parse_instant
 from canonry.config import MODES
 from canonry.context import NO_CONTEXT, QueryContext, asked_words, read_terms
 from canonry.eligibility import Scope
@@ -24,6 +23,7 @@ from canonry.fuse import DEFAULT_FUSION, Fusion
 from canonry.ranking import CANDIDATES, Leg, Ranked, check_limit
 from canonry.rerank import lifts
 from canonry.text import is_unspaced
+from canonry.timestamps import parse_instant
 
 if TYPE_CHECKING:
     from canonry.layout import Layout

@@ -11,8 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 from canonry import database
-from canonry.errors import DamagedData
+from canonry.errors import DamagedData, NoSpace
 from canonry.files import whole_file
+from canonry.layout import Layout
 from canonry.migrations import APPLICATION_ID, MIGRATIONS
 
 _REPAIR = "restore the campaign from an export, or check the data directory"
@@ -87,6 +88,23 @@ def upgrade(path: Path) -> None:
         "campaign %s: its catalog was of version %d and is of version %d now; what it was is kept as raw/%s/%s",
         path.parent.name, version, len(MIGRATIONS), path.parent.name, kept.name,
     )  # fmt: skip
+
+
+def bring_up_to_date(path: Path, *, locked: bool) -> None:
+    """Upgrade an older catalog; without the campaign's lock, take it first (which does it)."""
+    from canonry.locking import writing
+
+    if locked:
+        upgrade(path)
+        return
+    try:
+        with writing(Layout(path.parents[2], path.parent.name)):
+            pass
+    except NoSpace as error:
+        raise NoSpace(
+            f"{path}: was written by an earlier canonry and cannot be brought up to date ({error.__cause__ or error}); "
+            "free some space or make the folder writable, then run `canonry status` once"
+        ) from error
 
 
 def _copy(db: sqlite3.Connection, to: Path) -> None:

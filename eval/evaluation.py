@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from canonry.catalog import now
 from canonry.config import Settings
 from canonry.layout import Layout
+from canonry.timestamps import now
 from canonry.tokens import COUNTER
 from eval.asking import ask_all, ask_cold, located
 from eval.judge import Place, covered

@@ -16,12 +16,13 @@ from itertools import zip_longest
 from typing import Any
 
 from canonry.campaign import Campaign
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.config import MODES
 from canonry.eligibility import NARRATOR, Scope
 from canonry.errors import CanonryError, NotFound, UsageError
 from canonry.pack import build_pack
 from canonry.retrieval import Passage
+from canonry.timestamps import now
 from eval.open_names import OpenName, open_names
 from eval.probes import Probe, count_passages, probes
 from eval.sight import ROLES, Key, Sight, key, sights

@@ -8,18 +8,20 @@ from contextlib import closing
 from dataclasses import replace
 
 from canonry import database, passing_files, proposals
-from canonry.catalog import Catalog, load_heading_rules
+from canonry.catalog import Catalog
 from canonry.config import Settings
 from canonry.errors import CanonryError, DamagedData, RejectedFile
 from canonry.files import read_stored
 from canonry.layout import Layout
 from canonry.proposals import Proposal, ProposedText, differences
 from canonry.records import Document, Draft, Source
+from canonry.source_rows import load_heading_rules
 from flows.import_batch import BatchWriter
 from flows.import_files import place_of
 from flows.import_report import ImportReport
-from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
+from flows.progress import Progress, Report, silent
 from flows.restating import stricter_rules
 from stages.chunk import document_key
 from stages.hash import EXTENSIONS

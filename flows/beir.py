@@ -30,8 +30,9 @@ from eval.beir import DEPTH, Collection, Document, absent, documents, measured
 from eval.beir_report import BeirReport, ModeRun, compare_modes
 from eval.tune import Choice, choose, grid
 from flows.import_files import Choices, import_files
-from flows.pipeline import InProcess, Progress, run_plan, silent
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
+from flows.progress import Progress, silent
 from stages.select import select_files
 
 META_KEY = "beir"

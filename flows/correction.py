@@ -19,7 +19,7 @@ from canonry.layout import Layout
 from canonry.records import SourceFacts
 from canonry.retrieval import Passage
 from flows.import_files import Choices, import_files
-from flows.pipeline import Progress, silent
+from flows.progress import Progress, silent
 from stages.select import select_files
 from stages.statements import combined, parse_facts
 

@@ -17,8 +17,9 @@ from canonry.layout import Layout
 from flows.checks import facts, leaks, leftovers, likeness, names, texts
 from flows.checks.findings import BROKEN, PROBLEM, Check, Finding, reason
 from flows.housekeeping import purge
-from flows.pipeline import InProcess, Progress, run_plan, silent
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan, part_names
+from flows.progress import Progress, silent
 from flows.verify import CHECKS, Health, examine, run_check
 from stages import index_lexical
 

@@ -11,8 +11,9 @@ from canonry.embedders.chosen import REMEDY, Chosen, describe_change
 from canonry.embedders.recipe import write_facts
 from canonry.errors import EmbedderError
 from canonry.layout import Layout
-from flows.pipeline import InProcess, Progress, Report, run_plan
+from flows.pipeline import InProcess, run_plan
 from flows.plan import Plan, make_plan, read_index
+from flows.progress import Progress, Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from canonry.suggest.entries import DEFAULT_IMPORTANCE, FORESHADOW
 from canonry.text import fold
 from flows.import_files import Choices, import_files
 from flows.import_report import ImportReport
-from flows.pipeline import Progress, silent
+from flows.progress import Progress, silent
 from stages.chunking.front_matter import key_lines, read_front_matter
 from stages.classify import classify
 from stages.folder_rules import RulesAbove

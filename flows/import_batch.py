@@ -16,8 +16,8 @@ from canonry.errors import DamagedData
 from canonry.files import sweep, sync_folder
 from canonry.layout import Layout
 from canonry.records import Document, Draft
-from flows.pipeline import Timed, timed
 from flows.plan import read_index
+from flows.progress import Timed, timed
 from flows.workers import WORKERS, spread
 from stages import chunk, index_lexical, validate
 from stages.copy import copy_text

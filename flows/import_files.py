@@ -27,8 +27,8 @@ from flows.endpoint import index_imported
 from flows.import_batch import BatchWriter, batches_of
 from flows.import_reading import Reader, Statement
 from flows.import_report import Imported, ImportReport
-from flows.pipeline import Progress, silent
 from flows.plan import KINDS, UNORDERED
+from flows.progress import Progress, silent
 from flows.proposing import Proposer
 from flows.restating import Restated, restate, stricter_rules
 from flows.workers import FEWEST_CALLS, worker_pool

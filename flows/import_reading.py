@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from canonry.catalog import dump_heading_rules
 from canonry.records import HeadingRule, SourceFacts
+from canonry.source_rows import dump_heading_rules
 from flows.import_report import ImportReport
-from flows.pipeline import timed
+from flows.progress import timed
 from stages import classify, validate
 from stages.chunking.front_matter import read_front_matter
 from stages.folder_rules import RulesAbove

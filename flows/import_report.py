@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from canonry.errors import RejectedFile
-from flows.pipeline import Report
+from flows.progress import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from canonry import database, files, lexical, text, tokens
+from canonry import database, lexical
 from canonry.catalog import Catalog
 from canonry.embedders import Embedder
 from canonry.embedders.chosen import Chosen
@@ -27,7 +24,9 @@ from canonry.errors import CanonryError, EmbedderError
 from canonry.layout import Layout
 from canonry.records import Document
 from flows import housekeeping
+from flows.manifest import write_manifest
 from flows.plan import Plan, all_documents, part_names
+from flows.progress import Progress, Report, silent, timed
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, IN_THREADS, WORKERS, spread, wait_for, worker_pool
 from stages import chunk, embed, index_lexical, index_vectors
 
@@ -36,7 +35,6 @@ BATCH_BYTES = 4_000_000
 BATCH_DOCUMENTS = 512
 BATCH_TEXTS = 128
 BLOCK_TEXTS = 16_384  # texts held in memory at once
-MANIFEST_CONTRACT = "canonry/manifest/1"
 
 
 class Runner(Protocol):
@@ -64,42 +62,6 @@ class InProcess:
         with worker_pool() as pool:
             for at in range(0, len(calls), 2 * WORKERS):
                 yield from spread(pool, function, calls[at : at + 2 * WORKERS])
-
-
-class Progress(Protocol):
-    """Told what is going on: the step, how much of it is done, of how much."""
-
-    def __call__(self, step: str, done: int, total: int) -> None: ...
-
-
-def silent(step: str, done: int, total: int) -> None:
-    """Progress for nobody."""
-
-
-@dataclass(slots=True)
-class Report:
-    """What a run of the DAG did. Times are seconds by step; `lexical_only_reasons` counts texts that get no vector.
-    `degraded` says why semantic search is off or incomplete.
-    """
-
-    chunked_documents: int = 0
-    chunks: int = 0
-    rows_added: int = 0
-    rows_removed: int = 0
-    rows: int = 0
-    embedded_texts: int = 0
-    vectors: int = 0
-    vectors_missing: int = 0
-    lexical_only_texts: int = 0
-    lexical_only_reasons: dict[str, int] = field(default_factory=dict)
-    generation: str = ""
-    degraded: str | None = None
-    notes: list[str] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def run_plan(
@@ -318,15 +280,6 @@ def loaded(chosen: Chosen) -> Embedder:
     return chosen.load()
 
 
-def live_fingerprint(at: Layout) -> str:
-    """The fingerprint of the vectors in use, "" where there are none."""
-    db = database.open_reader(at.lexical)
-    try:
-        return lexical.meta(db, "vector_fingerprint") if lexical.meta(db, "generation") else ""
-    finally:
-        db.close()
-
-
 def live_generation(at: Layout) -> str:
     """The generation of vectors that the lexical store names; empty where there is none."""
     with closing(database.open_reader(at.lexical)) as db:
@@ -355,61 +308,3 @@ def batched(documents: Sequence[Document], at: Layout) -> list[list[Document]]:
         batches[-1].append(document)
         size += bytes_
     return batches
-
-
-def write_manifest(at: Layout, plan: Plan) -> None:
-    """What the index is: the live generation, every fingerprint, counts. Written after the switch, for people and checks."""
-    if not at.lexical.exists():
-        return
-    db = database.open_reader(at.lexical)
-    try:
-        meta = dict(db.execute("SELECT key, value FROM meta"))
-        documents = int(db.execute("SELECT count(*) FROM document").fetchone()[0])
-    finally:
-        db.close()
-    generation = meta.get("generation", "")
-    content = {
-        "contract": MANIFEST_CONTRACT, "campaign": at.campaign, "build": meta.get("build"), "generation": generation or None,
-        "lexical": {"contract": lexical.CONTRACT, "tokenizer": text.VERSION, "file": at.lexical.name},
-        "chunker": chunk.VERSION, "token_counter": tokens.COUNTER, "settings": plan.settings.as_text(),
-        "embedder": {"spec": meta.get("vector_spec"), "fingerprint": meta.get("vector_fingerprint")} if generation else None,
-        "counts": {"documents": documents, "chunks": int(meta.get("rows", 0)), "vectors_missing": int(meta.get("vectors_missing", 0))},
-        "sha256": _checksums(at, generation),
-    }  # fmt: skip
-    with files.whole_file(at.manifest) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-class Timed(Protocol):
-    """A report with the seconds that each step took."""
-
-    seconds: dict[str, float]
-
-
-def _checksums(at: Layout, generation: str) -> dict[str, str]:
-    """SHA-256 of the two files of a generation, by name; taken over from the manifest that has them already."""
-    paths = [path for path in (at.vectors(generation), at.scan(generation)) if generation and path.exists()]
-    try:
-        known = json.loads(at.manifest.read_text(encoding="utf-8"))["sha256"]
-        return {path.name: str(known[path.name]) for path in paths}
-    except (OSError, ValueError, LookupError, TypeError):
-        return {path.name: _checksum(path) for path in paths}
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class timed:  # noqa: N801 - reads as a verb
-    """Adds the seconds that a block takes to the report."""
-
-    def __init__(self, report: Timed, step: str) -> None:
-        self._report, self._step = report, step
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *exception: object) -> None:
-        spent = time.perf_counter() - self._start
-        self._report.seconds[self._step] = self._report.seconds.get(self._step, 0.0) + spent

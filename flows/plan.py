@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from canonry import database, passing_files
-from canonry.catalog import Catalog, VersionRow, load_heading_rules
+from canonry.catalog import Catalog, VersionRow
 from canonry.config import Settings
 from canonry.embedders.chosen import Chosen
 from canonry.errors import DamagedData
@@ -18,6 +18,7 @@ from canonry.layout import Layout
 from canonry.proposals import held_hashes
 from canonry.records import Document
 from canonry.semantic import Scan
+from canonry.source_rows import load_heading_rules
 from stages import index_lexical
 from stages.chunk import document_key
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from canonry import passing_files, proposals
-from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
+from canonry.catalog import Catalog
 from canonry.config import ChunkSettings
 from canonry.errors import RejectedFile
 from canonry.files import read_stored, whole_file
@@ -15,6 +15,7 @@ from canonry.holdings import extension_of
 from canonry.layout import Layout
 from canonry.proposals import Change, Proposal, ProposedText
 from canonry.records import HeadingRule, Marks, Source, SourceFacts
+from canonry.source_rows import dump_heading_rules, load_heading_rules
 from flows.import_reading import Statement
 from flows.plan import KINDS
 from flows.restating import Restated, tighten

@@ -21,7 +21,7 @@ from canonry.restored import unread_originals
 from flows.import_files import Choices, import_files
 from flows.import_reading import Reader
 from flows.import_report import Imported, ImportReport
-from flows.pipeline import Progress, silent
+from flows.progress import Progress, silent
 from stages.select import Selected, Selection
 
 

@@ -14,7 +14,7 @@ from eval.asking import ask_all, located
 from eval.evaluation import Evaluation, summed_up
 from eval.questions import QuestionSet, read_set
 from flows.import_files import Choices, import_files
-from flows.pipeline import Progress, silent
+from flows.progress import Progress, silent
 from stages.select import select_files
 
 CAMPAIGN = "tolleth"

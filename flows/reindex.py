@@ -24,8 +24,9 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from canonry.layout import Layout
 from canonry.locking import writing
 from flows.endpoint import plan_of
-from flows.pipeline import Progress, Report, run_plan, silent
+from flows.pipeline import run_plan
 from flows.plan import Plan
+from flows.progress import Progress, Report, silent
 from flows.workers import FEWEST_CALLS, IN_PROCESSES, WORKERS, worker_pool
 
 T = TypeVar("T")

@@ -10,7 +10,8 @@ from canonry.layout import Layout
 from canonry.upgrade import forget_copies
 from flows.as_of import forget_past
 from flows.housekeeping import purge
-from flows.pipeline import InProcess, run_plan, write_manifest
+from flows.manifest import write_manifest
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan, part_names
 from stages import index_lexical
 

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from canonry import proposals
-from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules
+from canonry.catalog import Catalog
 from canonry.proposals import Change, Proposal, differences
 from canonry.records import Source, SourceFacts
+from canonry.source_rows import dump_heading_rules, load_heading_rules
 from stages.statements import with_secrecy
 
 

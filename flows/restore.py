@@ -30,8 +30,9 @@ from canonry.locking import writing
 from canonry.proposals import held_texts
 from canonry.restored import distrust, embedder_remark, judge_remark
 from canonry.row_lines import MAX_LINE_BYTES, BadRows
-from flows.pipeline import InProcess, Progress, Report, run_plan, silent
+from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
+from flows.progress import Progress, Report, silent
 from stages import embed
 
 SYNCS_AT_ONCE = 8

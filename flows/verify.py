@@ -13,7 +13,7 @@ from canonry.errors import NoSpace, NotFound
 from canonry.layout import Layout
 from flows.checks import catalog, embeddings, lexical, manifest, parts, past, raw, vectors
 from flows.checks.findings import BROKEN, Check, Examination, Finding, reason
-from flows.pipeline import Progress, silent
+from flows.progress import Progress, silent
 
 CHECKS: tuple[Check, ...] = (
     catalog.check, raw.check, parts.check, embeddings.check, lexical.check, vectors.check, manifest.check, past.check,

@@ -16,9 +16,9 @@ from canonry.canonlog.play import Play, play, read_events
 from canonry.canonlog.problem import InvalidData, Problem
 from canonry.canonlog.rules import Outcome
 from canonry.canonlog.save import Record, changing, create_save, new_save, read_save, replayed, undo, write_save
-from canonry.catalog import now
 from canonry.cli.show import note, plural, print_json, printable, table
 from canonry.errors import UsageError
+from canonry.timestamps import now
 from canonry.tokens import COUNTER
 
 FAILED = 1

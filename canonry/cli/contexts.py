@@ -11,7 +11,6 @@ from pathlib import Path
 
 from canonry.campaign import Campaign
 from canonry.canonlog.document import read_bytes
-from canonry.catalog import parse_instant
 from canonry.cli.show import chosen, note, plural, print_json, printable, table
 from canonry.contexts.assembly import Assembly
 from canonry.contexts.assembly import assemble as put_together
@@ -25,6 +24,7 @@ from canonry.contexts.selection import MOST_BYTES, parse_selection
 from canonry.contexts.tiers import Budgets
 from canonry.eligibility import NARRATOR, Scope
 from canonry.errors import UsageError
+from canonry.timestamps import parse_instant
 
 FAILED, DEGRADED = 1, 3
 

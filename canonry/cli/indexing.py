@@ -29,8 +29,8 @@ from canonry.tokens import COUNTER
 if TYPE_CHECKING:
     from flows.import_files import Choices
     from flows.import_report import Imported, ImportReport
-    from flows.pipeline import Report
     from flows.plan import Plan
+    from flows.progress import Report
 
 DEGRADED = 3
 

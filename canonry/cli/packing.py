@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from canonry.campaign import Campaign
-from canonry.catalog import parse_instant
 from canonry.cli.asking import DEGRADED, context_of, question, who_asked
 from canonry.cli.show import chosen, note, print_json, printable, table
 from canonry.context import QueryContext
@@ -15,6 +14,7 @@ from canonry.eligibility import Scope
 from canonry.errors import UsageError
 from canonry.history import list_records, record_pack, show_record
 from canonry.pack import Item, Limits, Pack, build_pack, only_in
+from canonry.timestamps import parse_instant
 
 _OMITTED_SHOWN = 10
 

@@ -50,11 +50,13 @@ def list_all(given: argparse.Namespace) -> None:
 
 
 def show(given: argparse.Namespace) -> None:
+    from canonry.history import packs_with
+
     at = chosen(given)
     catalog = Catalog.open(at.catalog)
     source = catalog.source(given.id)
     facts = _source_json(source, _chunk_counts(at).get(source.version_id))
-    facts["used_in_packs"] = catalog.packs_with(source.source_id)
+    facts["used_in_packs"] = packs_with(catalog, source.source_id)
     facts["lifecycle"] = _lifecycle(at, source)
     if given.json:
         print_json(facts)

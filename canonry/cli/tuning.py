@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.cli.evaluating import DEGRADED, read_questions
 from canonry.cli.show import Bar, bold, chosen, dim, note, plural, print_json, table
 from canonry.config import MODES, Settings
@@ -17,6 +17,7 @@ from canonry.errors import UsageError
 from canonry.gate import read_gate
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.timestamps import now
 from canonry.tuning import Tuning, apply_tuning, fusion_settings
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry import database
-from canonry.catalog import now
 from canonry.contexts.failures import SessionClosed
 from canonry.errors import DamagedData, NotFound
 from canonry.files import room_for
 from canonry.layout import Layout
+from canonry.timestamps import now
 
 APPLICATION_ID = 0x63736573  # "cses"
 _REPAIR = "move it away; sessions and notes in it are lost, the knowledge is not"

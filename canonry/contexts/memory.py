@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 
 from canonry.campaign import Campaign
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.contexts.assembly import Ref
 from canonry.contexts.failures import MissingEvidence, named
 from canonry.contexts.inventory import Inventory
@@ -26,6 +26,7 @@ from canonry.errors import NotFound, UsageError
 from canonry.perspective import is_character
 from canonry.readership import told_until
 from canonry.text import fold
+from canonry.timestamps import now
 
 PREFIX = "memory:"
 LONGEST = 20_000  # characters of a note

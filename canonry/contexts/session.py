@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from canonry.campaign import Campaign
-from canonry.catalog import now
 from canonry.contexts.assembly import Assembly, Ref, assemble, failures_of
 from canonry.contexts.blocks import parse_blocks
 from canonry.contexts.calls import Call, check, session_calls
@@ -28,6 +27,7 @@ from canonry.contexts.selection import read_refs
 from canonry.contexts.task import Task, task_of
 from canonry.errors import CanonryError, NotFound
 from canonry.readership import told_until
+from canonry.timestamps import now
 from canonry.tokens import count_tokens
 
 Answered = tuple[Mapping[str, object], Mapping[str, Any]]  # what a call answers, and what its event keeps

@@ -14,7 +14,6 @@ from typing import Any
 
 from canonry.canonlog.document import parse_document, pointer_to
 from canonry.canonlog.problem import Problem
-from canonry.catalog import parse_instant
 from canonry.config import MODES
 from canonry.contexts.assembly import Ref
 from canonry.contexts.blocks import relevance_problem
@@ -22,6 +21,7 @@ from canonry.contexts.selection import read_refs, ref_problems, refuse
 from canonry.contexts.tiers import Budgets
 from canonry.eligibility import Scope
 from canonry.errors import UsageError
+from canonry.timestamps import parse_instant
 
 MOST_BYTES = 1 << 20
 _MOST = {"calls": 10_000, "tokens": 10_000_000, "hot": 10_000_000, "working": 10_000_000}

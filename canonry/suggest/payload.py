@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 from canonry import database, readership
 from canonry.campaign import Campaign
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.eligibility import Scope
 from canonry.errors import NotFound
 from canonry.layout import Layout
@@ -25,6 +25,7 @@ from canonry.suggest.entries import SeenText, list_entries, read_texts
 from canonry.suggest.labels import KINDS, summary
 from canonry.suggest.suggestions import NOWHERE, Situation, Suggestion, pick_language, score_all
 from canonry.text import fold
+from canonry.timestamps import now
 
 DEFAULT_BUDGETS = Budgets()
 _COLUMNS = "context_id, created_at, role, spoiler_level, binding, system_prompt, context_summary, details"

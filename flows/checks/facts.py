@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from canonry.campaign import Campaign
-from canonry.catalog import load_heading_rules
 from canonry.pack import warn_of_always
 from canonry.records import HeadingRule, Marks
+from canonry.source_rows import load_heading_rules
 from canonry.text import fold
 from flows.checks.findings import ADVICE, Examination, Finding
 from flows.checks.passages import opened

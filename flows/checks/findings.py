@@ -16,7 +16,7 @@ from canonry.errors import CanonryError, DamagedData
 from canonry.layout import Layout
 from canonry.records import Document
 from flows.checks.cutting import Cut
-from flows.pipeline import Progress
+from flows.progress import Progress
 
 PROBLEM, ADVICE = "problem", "advice"
 FIX = "`canonry doctor --fix` makes it anew"

@@ -9,7 +9,7 @@ from contextlib import closing
 
 from canonry import database
 from flows.checks.findings import BROKEN, FIX, Examination, Finding
-from flows.pipeline import MANIFEST_CONTRACT
+from flows.manifest import MANIFEST_CONTRACT
 from stages.index_lexical import is_current
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from canonry import catalog as catalog_module
 from canonry import database
-from canonry.catalog import Catalog, dump_heading_rules, load_heading_rules, parse_instant
+from canonry.catalog import Catalog
 from canonry.errors import DamagedData, NotFound, UsageError
 from canonry.migrations import MIGRATIONS
-from canonry.records import Document, Draft, HeadingRule, Marks, SourceFacts
+from canonry.records import Document, Draft, SourceFacts
 
 
 @pytest.fixture
@@ -189,34 +189,6 @@ def test_a_name_is_no_pattern_and_no_sql(catalog: Catalog, name: str) -> None:
     add(catalog, draft())
     with pytest.raises(NotFound):
         catalog.source(name)
-
-
-@pytest.mark.parametrize(
-    ("text", "instant"),
-    [
-        ("2026-03-01", "2026-03-01T23:59:59.999999+00:00"),
-        ("2026-03-01T18:00", "2026-03-01T18:00:00.000000+00:00"),
-        ("2026-03-01T18:00Z", "2026-03-01T18:00:00.000000+00:00"),
-        ("2026-03-01T18:00+02:00", "2026-03-01T16:00:00.000000+00:00"),
-        ("2026-03-01 18:00:00.5", "2026-03-01T18:00:00.500000+00:00"),
-        ("20260301", "2026-03-01T23:59:59.999999+00:00"),
-    ],
-)
-def test_an_instant_is_utc_and_a_date_is_its_end(text: str, instant: str) -> None:
-    assert parse_instant(text) == instant
-
-
-@pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-13-01", "2026-02-30", "12", "0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00"]
-)
-def test_what_is_no_date_is_wrong_usage(text: str) -> None:
-    with pytest.raises(UsageError):
-        parse_instant(text)
-
-
-def test_heading_rules_are_read_back_as_they_were() -> None:
-    rules = (HeadingRule("Act *", Marks(3, ("ending",), True)), HeadingRule("Łódź", Marks()))
-    assert load_heading_rules(dump_heading_rules(rules)) == rules
 
 
 def test_a_deleted_source_leaves_the_file_while_someone_has_it_open(catalog: Catalog) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.eligibility import Scope
-from canonry.embedders import register
 from canonry.errors import UsageError
+from canonry.timestamps import now
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 
@@ -65,13 +65,6 @@ CLAUSES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "two conditions, one fails": (stated("class: canon\ntags: [harbour]"), {"classes": ["canon"], "tags": ["river"]}, False),
     "two conditions, both hold": (stated("class: canon\ntags: [harbour]"), {"classes": ["canon"], "tags": ["harbour"]}, True),
 }  # fmt: skip
-
-
-@pytest.fixture
-def bag() -> WordBag:
-    bag = WordBag()
-    register(bag)
-    return bag
 
 
 @pytest.mark.parametrize(("text", "asked", "seen"), CLAUSES.values(), ids=CLAUSES)

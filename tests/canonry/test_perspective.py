@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from canonry.catalog import now
 from canonry.contexts.inventory import Inventory
 from canonry.eligibility import Scope
 from canonry.errors import NotFound, UsageError
@@ -15,6 +14,7 @@ from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import build_pack
 from canonry.perspective import knows, parse_known_by, parse_known_from, stricter
+from canonry.timestamps import now
 from flows.correction import add_correction
 from tests.conftest import Workshop
 

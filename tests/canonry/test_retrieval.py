@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from canonry.embedders import register
 from canonry.errors import DamagedData, UsageError
 from canonry.ranking import depth
 from canonry.retrieval import Passage
@@ -67,13 +66,6 @@ The warden keeps a brass lamp.\r
 
 Zoë’s family 👩‍👩‍👧 lit the lamp — café 城门。
 """
-
-
-@pytest.fixture
-def bag() -> WordBag:
-    bag = WordBag()
-    register(bag)
-    return bag
 
 
 def narrate(workshop: Workshop, query: str, *, text: str = HARBOUR, **asked: object) -> list[Passage]:

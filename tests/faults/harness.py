@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from canonry.catalog import now
 from canonry.layout import Layout
+from canonry.timestamps import now
 from tests.faults.lore import write_lore
 from tests.faults.state import Answers, Rows, answers_of, leavings, rows_of
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from canonry.catalog import now
 from canonry.layout import Layout
+from canonry.timestamps import now
 from flows.as_of import forget_past, index_as_of
 from tests.conftest import Workshop
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.embedders import register
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.semantic import Scan
+from canonry.timestamps import now
 from flows.housekeeping import MOST_PARTS
 from flows.pipeline import InProcess, loaded, run_plan
 from flows.plan import make_plan

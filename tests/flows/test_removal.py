@@ -13,11 +13,12 @@ import duckdb
 import pytest
 
 from canonry import passing_files, schemas
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.embedders import register
 from canonry.errors import CanonryError
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.timestamps import now
 from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
 from flows.removal import delete_source

@@ -7,14 +7,15 @@ from itertools import count
 import pytest
 
 from canonry import embedders
-from canonry.catalog import now
 from canonry.embedders import register
 from canonry.errors import EmbedderError, NotFound, UsageError
 from canonry.layout import Layout
 from canonry.locking import writing
+from canonry.timestamps import now
 from flows import pipeline
-from flows.pipeline import InProcess, Report, loaded, run_plan
+from flows.pipeline import InProcess, loaded, run_plan
 from flows.plan import make_plan
+from flows.progress import Report
 from flows.vector_sets import VectorSet, find_removable, list_sets, remove
 from tests.conftest import Workshop
 from tests.fakes import WordBag
