@@ -164,8 +164,8 @@ def _add_tune(group: Any) -> None:
     parser = command(
         group, "tune", lazily("tuning", "run"), "choose the fusion on half of a question set, and test it on the other half",
         "Try settings of the fusion on one half of the judged questions: rrf with k of 5, 10, 20 and 60 and a weight of 0.1,\n"
-        "0.25, 0.5, 0.75 and 1; convex with an alpha of auto and of 0.1 to 0.7. Print what the best of them is worth on the other half,\n"
-        "against the current setting and against search by words alone. Equal settings go to the default.",
+        "0.25, 0.5, 0.75 and 1; convex with an alpha of auto and of 0.1 to 0.7. Print what the best of them is worth on the\n"
+        "other half, against the current setting and against search by words alone. Equal settings go to the default.",
     )  # fmt: skip
     add_set(parser)
     parser.add_argument(
