@@ -196,8 +196,19 @@ def normal_form(text: str) -> str:
     return _BLANK_LINES.sub("\n\n", lines).strip("\n")
 
 
-# Words that carry no subject in an English question. They are indexed, and asked for where there is nothing else.
-FUNCTION_WORDS = frozenset(
+def word_list(text: str) -> frozenset[str]:
+    """The words of a text, as they are."""
+    return frozenset(text.split())
+
+
+# Pairs of Chinese characters, as they are indexed, that carry no subject: pronouns, connectives, what questions are asked with.
+_FUNCTION_PAIRS = word_list(
+    "我们 你们 他们 她们 它们 自己 这个 那个 一个 这些 那些 一些 因为 所以 但是 如果 然后 以及 并且 而且 或者 还是 可以 没有 不是 就是 "
+    "已经 正在 应该 需要 之后 之前 以后 以前 这里 那里 其中 之间 什么 什麼 是什 么是 有什 的什 了什 为什 怎么 怎样 如何 多少 多久 有多 "
+    "是多 哪个 哪些 哪里 哪位 哪年 哪一 是哪 在哪 有哪 是谁 谁是 几个 何时"
+)
+# Words that carry no subject in a question. They are indexed, and asked for where there is nothing else.
+FUNCTION_WORDS = _FUNCTION_PAIRS | frozenset(
     index_terms(
         "a about above after again all also am an and any are as at be because been before being below between both but "
         "by can could did do does doing down during each few for from further get got had has have having he her here "

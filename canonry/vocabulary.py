@@ -8,13 +8,7 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from canonry.text import fold
-
-
-def word_list(text: str) -> frozenset[str]:
-    """The words of a text."""
-    return frozenset(text.split())
-
+from canonry.text import fold, word_list
 
 # names of fields that say nothing of what the heading over them names
 NO_FIELD = word_list(

@@ -13,13 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from canonry.text import FUNCTION_WORDS, index_terms, is_unspaced, parse_query
-from canonry.vocabulary import word_list
 
 _PARTICLES = re.compile("[的了吗呢吧啊呀嘛在与被]")
-_FUNCTION_PAIRS = word_list(
-    "我们 你们 他们 她们 它们 自己 这个 那个 一个 这些 那些 一些 什么 怎么 因为 所以 但是 如果 然后 以及 并且 而且 或者 还是 "
-    "可以 没有 不是 就是 已经 正在 应该 需要 之后 之前 以后 以前 这里 那里 其中 之间"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ class Goal:
     def __init__(self, text: str) -> None:
         query = parse_query(_PARTICLES.sub(" ", text).replace('"', " "))
         terms = (*query.terms, *(term for phrase in query.phrases for term in phrase), *query.prefixes)
-        self._words = tuple(dict.fromkeys(term for term in terms if term not in FUNCTION_WORDS | _FUNCTION_PAIRS))
+        self._words = tuple(dict.fromkeys(term for term in terms if term not in FUNCTION_WORDS))
 
     def overlap(self, text: str) -> Overlap:
         """What a text shares with the goal."""

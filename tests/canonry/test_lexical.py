@@ -185,3 +185,17 @@ def test_what_a_rarer_word_finds_is_ranked_as_an_or_over_all_words_would(worksho
     rarer = {hit.row for hit in search(db, parse_query("weir oath"), everything, 100)}
     assert [hit.row for hit in cut] == [hit.row for hit in plain if hit.row in rarer]
     assert [hit.score for hit in cut] == pytest.approx([hit.score for hit in plain if hit.row in rarer])
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("雾津的钱币是什么", '"雾津" OR "津的" OR "的钱" OR "钱币" OR "币是"'),
+        ("谁是国王？", '"是国" OR "国王"'),
+        ("什么是什么", '"什么" OR "么是" OR "是什"'),  # nothing else is asked for
+    ],
+)
+def test_what_a_chinese_question_is_asked_with_finds_nothing(
+    store: sqlite3.Connection, question: str, asked: str
+) -> None:
+    assert match_expression(store, parse_query(question)).expression.replace("*", "") == asked
