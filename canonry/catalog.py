@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from canonry import database, passing_files, upgrade
+from canonry import database, passing_files, retitled, upgrade
 from canonry.errors import NotFound, UsageError
 from canonry.migrations import APPLICATION_ID as APPLICATION_ID
 from canonry.migrations import MIGRATIONS
@@ -31,7 +31,7 @@ class VersionRow(NamedTuple):
     source_id: str
     content_hash: str
     mime_type: str
-    text_title: str
+    title: str  # of the source where the version is live, else what its text said
     heading_rules: str
     reading_order: int | None
     spoiler_level: int
@@ -203,6 +203,7 @@ class Catalog:
         """What is said of a source whose text stays, in one commit with `also`; with other heading rules it will be cut anew."""
         with database.transaction(self.connection) as db:
             also(db)
+            retitled.note(db, source_id, facts.title)
             write_facts(db, source_id, facts, now())
             self._write_statement(db, source_id, heading_rules, stated)
 
@@ -215,6 +216,7 @@ class Catalog:
     def edit(self, source_id: str, facts: SourceFacts, edited: Iterable[str]) -> None:
         """Replace what is said of a source, in force at the next query; a later import leaves the `edited` fields alone."""
         with database.transaction(self.connection) as db:
+            retitled.note(db, source_id, facts.title)
             write_facts(db, source_id, facts, now())
             names = sorted({*self.edited(source_id), *edited})
             db.execute("UPDATE knowledge_source SET edited = ? WHERE source_id = ?", (json.dumps(names), source_id))
@@ -290,8 +292,9 @@ class Catalog:
         if every:
             when, values = "1", ()
         rows = self.connection.execute(
-            "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, v.text_title, s.heading_rules, s.reading_order, "
-            "s.spoiler_level, CASE WHEN v.valid_to IS NULL THEN '[]' ELSE v.heading_rules END "
+            "SELECT v.version_id, v.source_id, v.content_hash, v.mime_type, "
+            "CASE WHEN v.valid_to IS NULL THEN s.title ELSE v.text_title END, s.heading_rules, s.reading_order, s.spoiler_level, "
+            " CASE WHEN v.valid_to IS NULL THEN '[]' ELSE v.heading_rules END "
             f"FROM knowledge_source_version v JOIN knowledge_source s USING (source_id) WHERE {when}",
             values,
         )

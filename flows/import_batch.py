@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from canonry import passing_files
@@ -124,7 +124,7 @@ class BatchWriter:
 
     def _publish(self, drafts: Sequence[Draft], parts: Sequence[Path], also: Also) -> list[str]:
         """Index the drafts, then make them live in one commit: all of it, or none. The ids of what they supersede."""
-        documents = [draft.document for draft in drafts]
+        documents = [replace(draft.document, title=draft.facts.title) for draft in drafts]
         store = self._at.lexical
         try:
             with timed(self._report, "index lexical"):

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from canonry import database, lexical
+from canonry import database, lexical, retitled
 from canonry.catalog import Catalog
 from canonry.embedders import Embedder
 from canonry.embedders.chosen import Chosen
@@ -82,6 +82,8 @@ def run_plan(
         parts = chunk_stale(at, plan, runner, progress, report)
         if plan.touches_lexical:
             index_words(at, plan, parts, runner, report)
+    if plan.retitled:
+        index_titles(at, plan, report)
     if with_vectors and plan.vectors and plan.chosen:
         try:
             embed_and_index(at, plan, plan.chosen, runner, progress, report)
@@ -135,6 +137,15 @@ def index_words(at: Layout, plan: Plan, parts: list[Path], runner: Runner, repor
             call = (parts, add, dropped, at.lexical, plan.sequence)
             indexed = next(iter(runner.each("index lexical", index_lexical.change, [call])))
         report.rows_added, report.rows_removed, report.rows = indexed.added, indexed.removed, indexed.total
+
+
+def index_titles(at: Layout, plan: Plan, report: Report) -> None:
+    """Let sources be found by their new titles. Rows and vectors stay what they are."""
+    with timed(report, "index lexical"):
+        if not plan.rebuild:
+            index_lexical.retitle(plan.retitled, at.lexical)
+        with closing(Catalog.open(at.catalog, write=True)) as catalog:
+            retitled.settle(catalog.connection, (document.source_id for document in plan.retitled))
 
 
 def carry_vectors(

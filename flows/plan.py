@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from canonry import database, passing_files
+from canonry import database, passing_files, retitled
 from canonry.catalog import Catalog, VersionRow
 from canonry.config import Settings
 from canonry.embedders.chosen import Chosen
@@ -44,6 +44,7 @@ class Plan:
     lost: str | None = None  # part files that were there and are not any more
     litter: str | None = None  # stored files that no version holds
     earlier: str | None = None  # files of earlier generations of vectors
+    retitled: tuple[Document, ...] = ()  # to be indexed under their new titles
     unwritten: str | None = None  # that the manifest is still to be written
     halted: str | None = None  # why nothing can be embedded in this run
 
@@ -57,6 +58,7 @@ class Plan:
             or self.lost
             or self.litter
             or self.earlier
+            or self.retitled
             or self.unwritten
         )
 
@@ -150,7 +152,7 @@ def _documents(rows: Sequence[VersionRow], settings: Settings) -> tuple[Document
                 row.content_hash,
                 kind,
                 rules,
-                row.text_title,
+                row.title,
                 place,
                 row.spoiler_level,
             )
@@ -167,6 +169,7 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
         documents = live_documents(catalog, settings)
         sequence = catalog.sequence()
         unknown = unknown_files(at, catalog)
+        titles = retitled.waiting(catalog.connection)
     finally:
         catalog.close()
     state = read_index(at)
@@ -192,15 +195,27 @@ def make_plan(at: Layout, *, full: bool = False, embedder: str | None = None) ->
     earlier = f"storage: {len(left)} files of earlier generations of vectors" if left else None
     unwritten = "manifest: not written yet" if at.lexical.exists() and not at.manifest.exists() else None
     vectors = vectors or ("vectors: to be made again where they are lost" if lost and fingerprint else None)
+    renamed = tuple(document for document in documents if document.source_id in titles)
+    named = _names([document.source_id for document in renamed])
+    retitle = f"lexical index: {_sources(len(renamed))} under an earlier title ({named})" if renamed else None
     reasons = [
         reason
-        for reason in (lost, litter, earlier, unwritten, rebuild, *_document_reasons(missing, changed, gone), vectors)
+        for reason in (
+            lost,
+            litter,
+            earlier,
+            unwritten,
+            rebuild,
+            retitle,
+            *_document_reasons(missing, changed, gone),
+            vectors,
+        )
         if reason
     ]
     add, remove = (documents, ()) if rebuild else ((*missing, *changed), gone)
     return Plan(
         settings, documents, add, remove, rebuild, chosen if fingerprint else None, vectors,
-        tuple(reasons), sequence, full, lost, litter, earlier, unwritten,
+        tuple(reasons), sequence, full, lost, litter, earlier, renamed, unwritten,
     )  # fmt: skip
 
 
@@ -312,6 +327,7 @@ def as_json(plan: Plan) -> dict[str, object]:
         "documents": len(plan.documents),
         "to_chunk_or_index": [document.version_id for document in plan.add],
         "to_remove": list(plan.remove),
+        "to_retitle": [document.version_id for document in plan.retitled],
         "rebuild": plan.rebuild,
         "vectors": plan.vectors,
         "embedder": plan.settings.embedder,

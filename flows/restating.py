@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 
 from canonry import proposals
 from canonry.catalog import Catalog
+from canonry.layout import Layout
 from canonry.proposals import Change, Proposal, differences
 from canonry.records import Source, SourceFacts
 from canonry.source_rows import dump_heading_rules, load_heading_rules
+from flows.pipeline import index_titles
+from flows.plan import make_plan
+from flows.progress import Report
 from stages.statements import with_secrecy
 
 
@@ -67,6 +71,13 @@ def edit_source(catalog: Catalog, source: Source, changes: Mapping[str, object])
     """Change fields of SourceFacts by hand."""
     facts = replace(source.facts, **changes)  # type: ignore[arg-type]
     return restate(catalog, source, facts, catalog.heading_rules(source.source_id), tuple(changes), origin="edit")
+
+
+def index_new_titles(at: Layout) -> None:
+    """Let sources that were given a new title be found by it, if there is an index; for the lock's holder."""
+    plan = make_plan(at)
+    if plan.retitled and not plan.rebuild:
+        index_titles(at, plan, Report())
 
 
 def _propose(catalog: Catalog, source: Source, change: Change, origin: str) -> Proposal:

@@ -86,6 +86,24 @@ def change(
     return LexicalReport(len(rows), removed, total)
 
 
+def retitle(documents: Iterable[Document], store: Path) -> int:
+    """Index versions that are there under the titles of these documents; returns the rows that changed."""
+    changed = 0
+    with _writer(store) as db:
+        for document in documents:
+            title = text.index_terms(document.title)
+            rows = [row for row in _terms_of(db, document.version_id) if row[1] != title]
+            db.executemany(_FORGET_TERMS, rows)
+            db.executemany("UPDATE chunk_terms SET title = ? WHERE row = ?", [(title, row[0]) for row in rows])
+            db.executemany(
+                "INSERT INTO chunk_fts (rowid, title, heading, body) VALUES (?,?,?,?)",
+                [(row, title, heading, body) for row, _, heading, body in rows],
+            )
+            changed += len(rows)
+        _finish(db, None, changed)
+    return changed
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a chunk goes, in the order of clustering."""
@@ -211,14 +229,22 @@ def _runs(places: Sequence[_Place], first: int) -> Iterator[tuple[int, int, str,
             start = row + 1
 
 
+_FORGET_TERMS = "INSERT INTO chunk_fts (chunk_fts, rowid, title, heading, body) VALUES ('delete',?,?,?,?)"
+
+
+def _terms_of(db: sqlite3.Connection, version_id: str) -> list[tuple[int, str, str, str]]:
+    """(row, title, heading, body) of each chunk of a version, as terms."""
+    return db.execute(
+        "SELECT t.row, t.title, t.heading, t.body FROM knowledge_chunk c JOIN chunk_terms t USING (row) WHERE c.version_id = ?",
+        (version_id,),
+    ).fetchall()
+
+
 def _remove(db: sqlite3.Connection, versions: Iterable[str]) -> int:
     removed = 0
     for version_id in sorted(versions):
-        rows = db.execute(
-            "SELECT t.row, t.title, t.heading, t.body FROM knowledge_chunk c JOIN chunk_terms t USING (row) WHERE c.version_id = ?",
-            (version_id,),
-        ).fetchall()
-        db.executemany("INSERT INTO chunk_fts (chunk_fts, rowid, title, heading, body) VALUES ('delete',?,?,?,?)", rows)
+        rows = _terms_of(db, version_id)
+        db.executemany(_FORGET_TERMS, rows)
         db.executemany("DELETE FROM chunk_terms WHERE row = ?", [(row[0],) for row in rows])
         for table in ("knowledge_chunk", "run", "document"):
             db.execute(f"DELETE FROM {table} WHERE version_id = ?", (version_id,))

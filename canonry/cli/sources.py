@@ -190,7 +190,7 @@ def _writable(given: argparse.Namespace) -> Iterator[tuple[Catalog, Source]]:
 
 
 def edit(given: argparse.Namespace) -> None:
-    from flows.restating import edit_source
+    from flows.restating import edit_source, index_new_titles
     from stages.statements import parse_facts
 
     at = chosen(given)
@@ -202,6 +202,8 @@ def edit(given: argparse.Namespace) -> None:
         restated = edit_source(catalog, source, changes)
         if successor != source.superseded_by:
             catalog.supersede(source.source_id, successor)
+        if restated.facts.title != source.facts.title:
+            index_new_titles(at)
     if given.always_include:
         from canonry.cli.indexing import warn_of_always
 

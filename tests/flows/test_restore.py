@@ -27,6 +27,7 @@ from canonry.secret import campaign_secret
 from flows.acceptance import accept
 from flows.pipeline import loaded
 from flows.plan import make_plan
+from flows.restating import index_new_titles
 from flows.restore import restore
 from tests.archives import tree
 from tests.conftest import Workshop
@@ -92,6 +93,7 @@ def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
         "UPDATE knowledge_source SET locked = 1, superseded_by = source_id WHERE title = 'A Lamp'"
     )
     catalog.close()
+    index_new_titles(at)
     campaign = workshop.ask(at)
     for scope in (Scope(), Scope("narrator", 9)):
         record_pack(at, build_pack(campaign, "who holds the tower key?", scope=scope))
