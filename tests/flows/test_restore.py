@@ -289,11 +289,10 @@ def test_what_a_dead_writer_left_is_swept(lamp: Path, tmp_path: Path) -> None:
     assert other.exists()
 
 
-def test_one_writer_at_a_time(lamp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_writer_at_a_time(lamp: Path, tmp_path: Path) -> None:
     at = Layout(tmp_path / "data2", "vell")
-    monkeypatch.setattr("canonry.locking.WAIT_S", 0.1)
     with writing(at), pytest.raises(Busy):
-        restore(lamp, at.root)
+        restore(lamp, at.root, wait_s=0.1)
     assert list_campaigns(at.root) == []
 
 
