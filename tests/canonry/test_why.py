@@ -201,11 +201,12 @@ def build(workshop: Workshop, drawn: list[Section]) -> Campaign:
             f"visibility: {'hidden' if section.hidden else 'normal'}\n---\n"
         )
         text = f"# Title{section.number}\n\nEntity{section.number} {section.text} secretnumber{section.number}.\n"
-        report = workshop.bring(at, workshop.write(f"f{section.number}.md", stated + text), decide="separate")
-        if not section.enabled:
-            catalog = Catalog.open(at.catalog, write=True)
-            catalog.set_enabled(report.imported[0].source_id, False)
-            catalog.close()
+        workshop.write(f"f{section.number}.md", stated + text)
+    workshop.bring(at, workshop.root / "lore", decide="separate")
+    catalog = Catalog.open(at.catalog, write=True)
+    for section in drawn:
+        catalog.set_enabled(catalog.source(f"f{section.number}.md").source_id, section.enabled)
+    catalog.close()
     return workshop.ask(at)
 
 
@@ -274,7 +275,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     at = workshop.create()
     for number, class_ in itertools.product(range(6), ("canon", "reference", "inspiration")):
         text = f"---\nclass: {class_}\nentities: [Mara, Oda]\ntags: [lamp, sea]\n---\nThe lamp of {class_} stands by gate {number}.\n"
-        workshop.bring(at, workshop.write(f"{class_}{number}.md", text))
+        workshop.write(f"{class_}{number}.md", text)
+    workshop.bring(at, workshop.root / "lore")
     yield workshop.data
     workshop.close()
 
