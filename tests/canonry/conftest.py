@@ -8,7 +8,7 @@ import canonry
 from canonry.embedders import register
 from canonry.layout import Layout
 from tests.canonry.packs import lore
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 from tests.fakes import WordBag
 
 
@@ -28,8 +28,8 @@ def one_lamp(workshop: Workshop, embedder: str = "none") -> tuple[Layout, str]:
     ].source_id
 
 
-@pytest.fixture
-def tolleth(workshop: Workshop) -> canonry.Campaign:
+@built_once
+def town(workshop: Workshop) -> Layout:
     """One passage of each class about the lamp, a rule that always holds, and one passage that is hidden."""
     at = workshop.create()
     files = {
@@ -40,4 +40,9 @@ def tolleth(workshop: Workshop) -> canonry.Campaign:
         "secret.md": lore("canon", "The lamp is fed by Ravel's own blood.", "visibility: hidden", "title: Ravel"),
     }
     workshop.bring(at, *(workshop.write(name, text) for name, text in files.items()))
-    return workshop.ask(at)
+    return at
+
+
+@pytest.fixture
+def tolleth(workshop: Workshop, town: Layout) -> canonry.Campaign:
+    return workshop.ask(town)

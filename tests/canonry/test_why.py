@@ -22,6 +22,7 @@ from canonry.catalog import Catalog, now
 from canonry.context import QueryContext
 from canonry.embedders import register
 from canonry.errors import NotFound
+from canonry.layout import Layout
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 
@@ -53,11 +54,16 @@ class Made:
         return verdict.step, verdict.reason, str(verdict.change)
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create(embedder="wordbag")
+    workshop.bring(at, *(workshop.write(name, text) for name, text in FILES.items()), decide="separate")
+    return at
+
+
 @pytest.fixture
 def made(workshop: Workshop) -> Made:
     register(WordBag())
-    at = workshop.create(embedder="wordbag")
-    report = workshop.bring(at, *(workshop.write(name, text) for name, text in FILES.items()), decide="separate")
+    at = workshop.once(build)
     campaign = workshop.ask(at)
     everything = [
         campaign.retrieve(query, role=role, spoiler_level=9, limit=50, copies=True).results
@@ -67,7 +73,7 @@ def made(workshop: Workshop) -> Made:
     ids = {passage.uri: passage.chunk_id for found in everything for passage in found}
     assert set(ids) == set(FILES)
     catalog = Catalog.open(at.catalog, write=True)
-    catalog.set_enabled(next(file.source_id for file in report.imported if file.name.endswith("off.md")), False)
+    catalog.set_enabled(catalog.source("off.md").source_id, False)
     catalog.close()
     return Made(campaign, workshop, ids)
 
@@ -190,7 +196,7 @@ QUESTIONS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-def build(workshop: Workshop, drawn: list[Section]) -> Campaign:
+def generate(workshop: Workshop, drawn: list[Section]) -> Campaign:
     register(WordBag())
     at = workshop.create(embedder="wordbag")
     for section in drawn:
@@ -227,7 +233,7 @@ def test_nothing_out_of_sight_appears_in_any_answer(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         workshop = Workshop(Path(folder))
-        campaign = build(workshop, drawn)
+        campaign = generate(workshop, drawn)
         ids = all_ids(campaign)
         seen_by = {key: asked[key] for key in ("role", "forbid_tags", "classes")}
         may = {

@@ -68,9 +68,8 @@ def moments() -> list[str]:
     return []
 
 
-@pytest.fixture
-def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
-    """A campaign with everything that an export must carry."""
+def build(workshop: Workshop) -> Layout:
+    moments = []
     at = workshop.create(embedder="wordbag", chunk_target="60", chunk_min="10", mode="hybrid")
     law = workshop.write("law.md", LAW)
     lamp = workshop.write("lamp.txt", "A lamp of brass, held by Mara.\r\n")
@@ -95,6 +94,15 @@ def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
     campaign = workshop.ask(at)
     for scope in (Scope(), Scope("narrator", 9)):
         record_pack(at, build_pack(campaign, "who holds the tower key?", scope=scope))
+    (workshop.root / "moments").write_text("\n".join(moments))
+    return at
+
+
+@pytest.fixture
+def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
+    """A campaign with everything that an export must carry."""
+    at = workshop.once(build)
+    moments += (workshop.root / "moments").read_text().splitlines()
     return at
 
 
@@ -245,13 +253,18 @@ class set_to:  # noqa: N801 - reads as a verb
         catalog.close()
 
 
-@pytest.fixture
-def lamp(workshop: Workshop, tmp_path: Path) -> Path:
-    """A small export."""
+def build_lamp(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"))
-    export_campaign(at, tmp_path / "lamp.zip")
-    return tmp_path / "lamp.zip"
+    export_campaign(at, workshop.root / "lamp.zip")
+    return at
+
+
+@pytest.fixture
+def lamp(workshop: Workshop) -> Path:
+    """A small export."""
+    workshop.once(build_lamp)
+    return workshop.root / "lamp.zip"
 
 
 def test_a_campaign_that_is_there_is_not_touched(workshop: Workshop, lamp: Path) -> None:
