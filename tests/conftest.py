@@ -108,15 +108,15 @@ class Workshop:
         at.catalog.write_bytes(_new_catalog(campaign, frozenset(({"embedder": "none"} | named).items())))
         return at
 
-    def once(self, build: Callable[[Workshop], Layout]) -> Layout:
-        """The campaign that `build` makes in a workshop: it is called once for all tests, and each gets a copy."""
+    def once(self, build: Callable[..., Layout], *arguments: Hashable) -> Layout:
+        """The campaign that `build(workshop, *arguments)` makes: it is called once for all tests, and each gets a copy."""
 
-        def fill(folder: Path, build: Callable[[Workshop], Layout]) -> str:
+        def fill(folder: Path, build: Callable[..., Layout], *arguments: Hashable) -> str:
             with closing(Workshop(folder)) as first:
-                return build(first).campaign
+                return build(first, *arguments).campaign
 
         assert self._kept is not None
-        return Layout(self.data, str(self._kept.fill(self.root, fill, build)))
+        return Layout(self.data, str(self._kept.fill(self.root, fill, build, *arguments)))
 
     def write(self, name: str, text: str | bytes) -> Path:
         """A file under the workshop's own folder `lore`; returns its path."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 import canonry
+from canonry.catalog import Catalog
 from canonry.embedders import register
 from canonry.layout import Layout
 from tests.canonry.packs import lore
@@ -20,12 +23,17 @@ def bag() -> WordBag:
     return bag
 
 
+def build_lamp(workshop: Workshop, embedder: str) -> Layout:
+    at = workshop.create(embedder=embedder)
+    workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n"))
+    return at
+
+
 def one_lamp(workshop: Workshop, embedder: str = "none") -> tuple[Layout, str]:
     """A campaign with one source, and its id."""
-    at = workshop.create(embedder=embedder)
-    return at, workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n")).imported[
-        0
-    ].source_id
+    at = workshop.once(build_lamp, embedder)
+    with closing(Catalog.open(at.catalog)) as catalog:
+        return at, catalog.source("lamp.md").source_id
 
 
 @built_once
