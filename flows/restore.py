@@ -26,7 +26,7 @@ from canonry.embedders import NO_EMBEDDER
 from canonry.errors import UsageError
 from canonry.files import remove, room_for, sync_file, sync_folder
 from canonry.layout import EXTENSIONS, Layout, passing
-from canonry.locking import writing
+from canonry.locking import WAIT_S, writing
 from canonry.proposals import held_texts
 from canonry.restored import distrust, embedder_remark, judge_remark
 from canonry.row_lines import MAX_LINE_BYTES, BadRows
@@ -60,6 +60,7 @@ def restore(
     with_index: bool = True,
     progress: Progress = silent,
     restored: Callable[[Manifest, Layout], None] = lambda manifest, at: None,
+    wait_s: float = WAIT_S,
 ) -> Restored:
     """Make the campaign of an export in the data directory `data`, under the id `campaign` or its own.
 
@@ -72,7 +73,7 @@ def restore(
         at = Layout(data, campaign or manifest.campaign_id)
         check_free(at)
         check_content(reader, at, progress)
-        with writing(at):
+        with writing(at, wait_s=wait_s):
             check_free(at)
             with room_for(at.raw):
                 put_in_place(reader, at, progress)

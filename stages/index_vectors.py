@@ -6,6 +6,7 @@ names the generation, in one transaction. Older generations are removed afterwar
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
 from collections import Counter
@@ -188,7 +189,7 @@ def write_store(matrix: _Matrix, path: Path, facts: Mapping[str, str], dimension
     ):
         db.execute("SET enable_progress_bar = false")
         db.execute("CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)")
-        db.executemany("INSERT INTO meta VALUES (?, ?)", list(meta.items()))
+        db.execute(f"INSERT INTO meta VALUES {', '.join(['(?, ?)'] * len(meta))}", [*itertools.chain(*meta.items())])
         db.execute(
             'CREATE TABLE knowledge_embedding ("row" BIGINT NOT NULL, "window" INTEGER NOT NULL, chunk_id VARCHAR NOT NULL, '
             f"text_hash VARCHAR NOT NULL, vector FLOAT[{int(dimensions)}] NOT NULL)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +22,9 @@ from canonry.cli.arguments import (
 from canonry.cli.arguments.options import add_globals
 
 
+@functools.cache
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of `canonry`; each command carries the function that runs it as `run`."""
+    """The parser of `canonry`, made once a process; each command carries the function that runs it as `run`."""
     parser = argparse.ArgumentParser(
         prog="canonry",
         description="Local lore for storytelling and games: import it, say how true and how secret it is, get back the passages a role may see.",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 import canonry
+from canonry.catalog import Catalog
 from canonry.embedders import register
 from canonry.layout import Layout
 from tests.canonry.packs import lore
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 from tests.fakes import WordBag
 
 
@@ -20,16 +23,21 @@ def bag() -> WordBag:
     return bag
 
 
+def build_lamp(workshop: Workshop, embedder: str) -> Layout:
+    at = workshop.create(embedder=embedder)
+    workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n"))
+    return at
+
+
 def one_lamp(workshop: Workshop, embedder: str = "none") -> tuple[Layout, str]:
     """A campaign with one source, and its id."""
-    at = workshop.create(embedder=embedder)
-    return at, workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n")).imported[
-        0
-    ].source_id
+    at = workshop.once(build_lamp, embedder)
+    with closing(Catalog.open(at.catalog)) as catalog:
+        return at, catalog.source("lamp.md").source_id
 
 
-@pytest.fixture
-def tolleth(workshop: Workshop) -> canonry.Campaign:
+@built_once
+def town(workshop: Workshop) -> Layout:
     """One passage of each class about the lamp, a rule that always holds, and one passage that is hidden."""
     at = workshop.create()
     files = {
@@ -40,4 +48,9 @@ def tolleth(workshop: Workshop) -> canonry.Campaign:
         "secret.md": lore("canon", "The lamp is fed by Ravel's own blood.", "visibility: hidden", "title: Ravel"),
     }
     workshop.bring(at, *(workshop.write(name, text) for name, text in files.items()))
-    return workshop.ask(at)
+    return at
+
+
+@pytest.fixture
+def tolleth(workshop: Workshop, town: Layout) -> canonry.Campaign:
+    return workshop.ask(town)

@@ -9,13 +9,13 @@ from canonry.errors import NotFound, UsageError
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import build_pack
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 PLAYER = Scope()
 OWNER = Scope(NARRATOR, 9)
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     """Two sources of canon that name another capital, and a secret third."""
     at = workshop.create()

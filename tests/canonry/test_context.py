@@ -7,8 +7,9 @@ import pytest
 from canonry.campaign import Campaign
 from canonry.context import NO_CONTEXT, KnownNames, Name, QueryContext, padded
 from canonry.embedders import register
+from canonry.layout import Layout
 from canonry.text import index_terms
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 from tests.fakes import WordBag
 
 NAMED = {
@@ -45,8 +46,8 @@ def reasons(campaign: Campaign, query: str, context: QueryContext = NO_CONTEXT) 
     return {passage.uri: "; ".join(passage.reasons) for passage in found}
 
 
-@pytest.fixture
-def harbour(workshop: Workshop) -> Campaign:
+@built_once
+def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     files = {
         "mara.md": "---\nentities: [Mara]\n---\nThe keeper holds the key of the tower.\n",
@@ -55,6 +56,11 @@ def harbour(workshop: Workshop) -> Campaign:
         "song.md": "Mara sings of the moon.\n",
     }
     workshop.bring(at, *(workshop.write(name, text) for name, text in files.items()))
+    return at
+
+
+@pytest.fixture
+def harbour(workshop: Workshop, at: Layout) -> Campaign:
     return workshop.ask(at)
 
 

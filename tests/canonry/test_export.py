@@ -19,10 +19,10 @@ from canonry.secret import campaign_secret
 from flows.removal import delete_source
 from flows.restore import restore
 from tests.archives import read_members, tree
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 
-@pytest.fixture
+@built_once
 def vell(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"), workshop.write("jar.txt", "A jar.\n"))

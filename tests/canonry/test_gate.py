@@ -11,12 +11,16 @@ from tests.conftest import Workshop
 from tests.fakes import WordBag
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    register(WordBag())
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp.\n"))
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    register(WordBag())
+    return workshop.once(build)
 
 
 def earn(at: Layout) -> None:

@@ -6,11 +6,13 @@ import json
 import re
 import socket
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from canonry.catalog import Catalog
 from canonry.config import JudgeSettings
 from canonry.errors import JudgeError, UsageError
 from canonry.judge import CONTEXT_TOKENS, HIGHEST_GRADE, MOST_PASSAGES, Judge, read_grades
@@ -25,11 +27,18 @@ Cli = Callable[..., tuple[int, str, str]]
 NAMES = ("brass", "zinc", "tin", "gold")
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create()
+    workshop.bring(at, *(workshop.write(f"{name}.md", f"The lamp is of {name}.\n") for name in NAMES))
+    return at
+
+
 @pytest.fixture
 def at(workshop: Workshop, server: Standin) -> Layout:
     """Four lamps, and a judge."""
-    at = workshop.create(judge_url=server.url)
-    workshop.bring(at, *(workshop.write(f"{name}.md", f"The lamp is of {name}.\n") for name in NAMES))
+    at = workshop.once(build)
+    with closing(Catalog.open(at.catalog, write=True)) as catalog:
+        catalog.set_settings({"judge.url": server.url})
     return at
 
 

@@ -114,7 +114,7 @@ def scopes(dice: random.Random, between: str) -> Iterator[tuple[Scope, bool]]:
         )  # fmt: skip
 
 
-@pytest.fixture(params=range(8))
+@pytest.fixture(params=[*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
 def dice(request: pytest.FixtureRequest) -> random.Random:
     return random.Random(request.param)
 

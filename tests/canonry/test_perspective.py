@@ -16,7 +16,7 @@ from canonry.pack import build_pack
 from canonry.perspective import knows, parse_known_by, parse_known_from, stricter
 from canonry.timestamps import now
 from flows.correction import add_correction
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 LORE = {
     "all": "", "mara": "known_by: [mara]\n", "both": "known_by: 'Mara, npc:Perrin Dray'\n", "none": "known_by: []\n",
@@ -25,7 +25,7 @@ LORE = {
 }  # fmt: skip
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     for name, said in LORE.items():

@@ -26,9 +26,7 @@ TEXTS = {
 FUSIONS = [Fusion(), Fusion(k=60, weight=1.0), Fusion("convex", alpha=0.1), Fusion("convex", alpha=0.7)]
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    register(WordBag())
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     for name, text in TEXTS.items():
         workshop.bring(
@@ -36,6 +34,12 @@ def at(workshop: Workshop) -> Layout:
             class_="canon" if name == "tower" else "inspiration",
         )  # fmt: skip
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    register(WordBag())
+    return workshop.once(build)
 
 
 @pytest.mark.parametrize("fusion", FUSIONS, ids=lambda fusion: fusion.label)

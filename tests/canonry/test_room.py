@@ -7,12 +7,13 @@ import pytest
 import canonry
 from canonry.eligibility import Scope
 from canonry.errors import NotFound, PinDoesNotFit, UsageError
+from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Limits, Pack, build_pack, warn_of_always
 from canonry.timestamps import now
 from canonry.tokens import count_tokens
 from tests.canonry.packs import chunk_of, lore, reasons, uris, words
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 # what always holds
 
@@ -160,8 +161,8 @@ def test_a_pin_is_never_left_out_as_said_already(tolleth: canonry.Campaign) -> N
 # budgets
 
 
-@pytest.fixture
-def crowded(workshop: Workshop) -> canonry.Campaign:
+@built_once
+def crowd(workshop: Workshop) -> Layout:
     """Eight passages of each class about the lamp, some 80 tokens each."""
     at = workshop.create()
     paths = [
@@ -170,7 +171,12 @@ def crowded(workshop: Workshop) -> canonry.Campaign:
         for number in range(8)
     ]
     workshop.bring(at, *paths)
-    return workshop.ask(at)
+    return at
+
+
+@pytest.fixture
+def crowded(workshop: Workshop, crowd: Layout) -> canonry.Campaign:
+    return workshop.ask(crowd)
 
 
 def counts(pack: Pack) -> tuple[int, int, int]:

@@ -22,6 +22,7 @@ from canonry.catalog import Catalog, now
 from canonry.context import QueryContext
 from canonry.embedders import register
 from canonry.errors import NotFound
+from canonry.layout import Layout
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 
@@ -53,11 +54,16 @@ class Made:
         return verdict.step, verdict.reason, str(verdict.change)
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create(embedder="wordbag")
+    workshop.bring(at, *(workshop.write(name, text) for name, text in FILES.items()), decide="separate")
+    return at
+
+
 @pytest.fixture
 def made(workshop: Workshop) -> Made:
     register(WordBag())
-    at = workshop.create(embedder="wordbag")
-    report = workshop.bring(at, *(workshop.write(name, text) for name, text in FILES.items()), decide="separate")
+    at = workshop.once(build)
     campaign = workshop.ask(at)
     everything = [
         campaign.retrieve(query, role=role, spoiler_level=9, limit=50, copies=True).results
@@ -67,7 +73,7 @@ def made(workshop: Workshop) -> Made:
     ids = {passage.uri: passage.chunk_id for found in everything for passage in found}
     assert set(ids) == set(FILES)
     catalog = Catalog.open(at.catalog, write=True)
-    catalog.set_enabled(next(file.source_id for file in report.imported if file.name.endswith("off.md")), False)
+    catalog.set_enabled(catalog.source("off.md").source_id, False)
     catalog.close()
     return Made(campaign, workshop, ids)
 
@@ -190,7 +196,7 @@ QUESTIONS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-def build(workshop: Workshop, drawn: list[Section]) -> Campaign:
+def generate(workshop: Workshop, drawn: list[Section]) -> Campaign:
     register(WordBag())
     at = workshop.create(embedder="wordbag")
     for section in drawn:
@@ -201,11 +207,12 @@ def build(workshop: Workshop, drawn: list[Section]) -> Campaign:
             f"visibility: {'hidden' if section.hidden else 'normal'}\n---\n"
         )
         text = f"# Title{section.number}\n\nEntity{section.number} {section.text} secretnumber{section.number}.\n"
-        report = workshop.bring(at, workshop.write(f"f{section.number}.md", stated + text), decide="separate")
-        if not section.enabled:
-            catalog = Catalog.open(at.catalog, write=True)
-            catalog.set_enabled(report.imported[0].source_id, False)
-            catalog.close()
+        workshop.write(f"f{section.number}.md", stated + text)
+    workshop.bring(at, workshop.root / "lore", decide="separate")
+    catalog = Catalog.open(at.catalog, write=True)
+    for section in drawn:
+        catalog.set_enabled(catalog.source(f"f{section.number}.md").source_id, section.enabled)
+    catalog.close()
     return workshop.ask(at)
 
 
@@ -226,7 +233,7 @@ def test_nothing_out_of_sight_appears_in_any_answer(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         workshop = Workshop(Path(folder))
-        campaign = build(workshop, drawn)
+        campaign = generate(workshop, drawn)
         ids = all_ids(campaign)
         seen_by = {key: asked[key] for key in ("role", "forbid_tags", "classes")}
         may = {
@@ -274,7 +281,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     at = workshop.create()
     for number, class_ in itertools.product(range(6), ("canon", "reference", "inspiration")):
         text = f"---\nclass: {class_}\nentities: [Mara, Oda]\ntags: [lamp, sea]\n---\nThe lamp of {class_} stands by gate {number}.\n"
-        workshop.bring(at, workshop.write(f"{class_}{number}.md", text))
+        workshop.write(f"{class_}{number}.md", text)
+    workshop.bring(at, workshop.root / "lore")
     yield workshop.data
     workshop.close()
 

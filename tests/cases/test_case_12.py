@@ -55,9 +55,10 @@ def test_rank_fusion_gives_the_expected_scores_and_groups(swapped: bool) -> None
     assert dict(fused) == pytest.approx(expect["scores"], abs=1e-15)
 
 
-def test_twenty_processes_and_a_rebuild_give_one_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [5, pytest.param(20, marks=pytest.mark.slow)])
+def test_many_processes_and_a_rebuild_give_one_answer(tmp_path: Path, processes: int) -> None:
     make(tmp_path, "none", [TWINS])
-    answers = [ask(tmp_path, "--copies", limit=3, seed=seed) for seed in range(20)]
+    answers = [ask(tmp_path, "--copies", limit=3, seed=seed) for seed in range(processes)]
     assert all(answer == answers[0] for answer in answers)
     rebuild(tmp_path)
     assert ask(tmp_path, "--copies", limit=3, seed=7) == answers[0]

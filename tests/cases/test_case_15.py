@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from canonry.export import export_campaign
+from canonry.layout import Layout
 from tests.archives import append, tree
 from tests.conftest import Workshop
 
@@ -35,12 +36,17 @@ EVIL: dict[str, tuple[Entries, str]] = {
 }
 
 
-@pytest.fixture
-def good(workshop: Workshop, tmp_path: Path) -> Path:
+def build(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "A lamp of brass.\n"))
-    export_campaign(at, tmp_path / "good.zip")
-    return tmp_path / "good.zip"
+    export_campaign(at, workshop.root / "good.zip")
+    return at
+
+
+@pytest.fixture
+def good(workshop: Workshop) -> Path:
+    workshop.once(build)
+    return workshop.root / "good.zip"
 
 
 def in_a_gibibyte() -> None:

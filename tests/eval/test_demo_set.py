@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -33,9 +33,12 @@ class Demo:
     at: Layout
     campaign: canonry.Campaign
     places: dict[str, list[Place]]
+    seen: dict[Scope, list[Passage]] = field(default_factory=dict)
 
     def sees(self, scope: Scope) -> list[Passage]:
-        return self.campaign.survey(scope, list)
+        if scope not in self.seen:
+            self.seen[scope] = self.campaign.survey(scope, list)
+        return self.seen[scope]
 
     def judged(self, question: Question, *, forbidden: bool) -> list[Place]:
         found = self.places.get(question.query_id, [])

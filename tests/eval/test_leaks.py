@@ -51,13 +51,17 @@ LETTER = (
 ALL = Wanted(max_chunks=None)
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    register(WordBag())
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     for name, text in (("harbour", HARBOUR), ("well", WELL), ("vault", VAULT), ("letter", LETTER)):
         workshop.bring(at, workshop.write(f"{name}.md", text))
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    register(WordBag())
+    return workshop.once(build)
 
 
 def secret_of(campaign: Campaign, role: str, words: str) -> Passage:

@@ -17,7 +17,7 @@ from eval.gate import Check
 from eval.questions import QuestionSet, read_set
 from eval.report import FILES, failures, markdown, write_report
 from eval.reports import compared, read_report
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 ATTACK = "<script>alert(1)</script> & the brass lamp"
 QUESTIONS = [
@@ -33,7 +33,7 @@ JUDGEMENTS = [
 ]
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(

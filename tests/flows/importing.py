@@ -59,12 +59,15 @@ def the_line(lines: list[str], about: str) -> str:
 
 
 def run_in_process(
-    *arguments: str, program: tuple[str, ...] = ("-m", "canonry"), before: Callable[[], None] | None = None
+    *arguments: str,
+    program: tuple[str, ...] = ("-m", "canonry"),
+    before: Callable[[], None] | None = None,
+    cwd: Path = ROOT,
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [sys.executable, *program, *arguments],
-        capture_output=True, text=True, cwd=ROOT, env=environment, check=False, preexec_fn=before, timeout=540,
+        capture_output=True, text=True, cwd=cwd, env=environment, check=False, preexec_fn=before, timeout=540,
     )  # fmt: skip
 
 

@@ -292,7 +292,7 @@ def test_odd_arguments_end_in_an_exit_code_and_no_traceback(
     at: Layout, lore: Path, run_cli: Cli, arguments: tuple[str, ...]
 ) -> None:
     import_(run_cli, at, lore)
-    done = run_in_process(*arguments, "--data", str(at.root), "--json")
+    done = run_in_process(*arguments, "--data", str(at.root), "--json", cwd=lore)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in (0, 1, 2)
     if done.stdout:

@@ -21,16 +21,20 @@ from tests.fakes import WordBag
 Cli = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    """A campaign with words and vectors."""
-    register(WordBag())
-    loaded.cache_clear()
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     for name in ("gate", "lamp", "well"):
         workshop.write(f"{name}.md", f"# The {name}\n\nAn old {name} stands here.\n")
     workshop.bring(at, workshop.root / "lore")
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    """A campaign with words and vectors."""
+    register(WordBag())
+    loaded.cache_clear()
+    return workshop.once(build)
 
 
 def lexical(at: Layout) -> Path:

@@ -18,12 +18,12 @@ from flows.pipeline import InProcess, run_plan
 from flows.plan import make_plan
 from flows.removal import delete_source
 from flows.restore import restore
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 FRONT = "---\nclass: canon\n---\n"
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(

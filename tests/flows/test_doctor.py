@@ -223,13 +223,17 @@ def test_successors_and_corrections_that_lead_nowhere_are_named(workshop: Worksh
 # leftovers, which a repair removes
 
 
+def build_bagged(workshop: Workshop) -> Layout:
+    at = workshop.create("bagged", embedder="wordbag")
+    workshop.bring(at, workshop.write("a.md", f"# River\n\n{LONG}\n"), workshop.write("b.md", "A brass lamp.\n"))
+    return at
+
+
 @pytest.fixture
 def bagged(workshop: Workshop) -> Layout:
     register(WordBag())
     loaded.cache_clear()
-    at = workshop.create("bagged", embedder="wordbag")
-    workshop.bring(at, workshop.write("a.md", f"# River\n\n{LONG}\n"), workshop.write("b.md", "A brass lamp.\n"))
-    return at
+    return workshop.once(build_bagged)
 
 
 def fix(at: Layout) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ import pytest
 from canonry import passing_files, proposals
 from canonry.catalog import Catalog
 from canonry.errors import CanonryError, DamagedData, NotFound
+from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.proposals import Proposal
 from canonry.records import Source
@@ -22,15 +23,21 @@ LAMP = "# Lamp\n\nA brass lamp.\n\n# Ending\n\nThe lamp goes out.\n"
 ZINC = LAMP.replace("brass", "zinc")
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create()
+    set_lock(at, workshop.bring(at, workshop.write("lamp.md", LAMP)).imported[0].source_id)
+    return at
+
+
 class Locked:
     """A campaign of one locked source, lamp.md."""
 
     def __init__(self, workshop: Workshop) -> None:
         self.workshop = workshop
-        self.at = workshop.create()
-        self.path = workshop.write("lamp.md", LAMP)
-        self.source_id = workshop.bring(self.at, self.path).imported[0].source_id
-        set_lock(self.at, self.source_id)
+        self.at = workshop.once(build)
+        self.path = workshop.root / "lore" / "lamp.md"
+        with closing(Catalog.open(self.at.catalog)) as catalog:
+            self.source_id = catalog.source("lamp.md").source_id
 
     def write(self, text: str, **options: object) -> tuple[str, int | None]:
         """Import another text of the file: what became of it, and the proposal that waits."""

@@ -17,7 +17,7 @@ from canonry.locking import writing
 from flows.correction import add_correction
 from flows.import_report import ImportReport
 from flows.refresh import find_originals, preview, refresh
-from tests.conftest import Workshop, set_lock
+from tests.conftest import Workshop, built_once, set_lock
 from tests.fakes import WordBag
 
 
@@ -34,7 +34,7 @@ def texts(workshop: Workshop, at: Layout, query: str) -> list[str]:
     return sorted(passage.exact_text.strip() for passage in workshop.ask(at).retrieve(query).results)
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     """A campaign of a folder with two files, one of them in a folder below."""
     at = workshop.create()

@@ -69,9 +69,8 @@ def moments() -> list[str]:
     return []
 
 
-@pytest.fixture
-def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
-    """A campaign with everything that an export must carry."""
+def build(workshop: Workshop) -> Layout:
+    moments = []
     at = workshop.create(embedder="wordbag", chunk_target="60", chunk_min="10", mode="hybrid")
     law = workshop.write("law.md", LAW)
     lamp = workshop.write("lamp.txt", "A lamp of brass, held by Mara.\r\n")
@@ -97,6 +96,15 @@ def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
     campaign = workshop.ask(at)
     for scope in (Scope(), Scope("narrator", 9)):
         record_pack(at, build_pack(campaign, "who holds the tower key?", scope=scope))
+    (workshop.root / "moments").write_text("\n".join(moments))
+    return at
+
+
+@pytest.fixture
+def vell(workshop: Workshop, bag: WordBag, moments: list[str]) -> Layout:
+    """A campaign with everything that an export must carry."""
+    at = workshop.once(build)
+    moments += (workshop.root / "moments").read_text().splitlines()
     return at
 
 
@@ -247,13 +255,18 @@ class set_to:  # noqa: N801 - reads as a verb
         catalog.close()
 
 
-@pytest.fixture
-def lamp(workshop: Workshop, tmp_path: Path) -> Path:
-    """A small export."""
+def build_lamp(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"))
-    export_campaign(at, tmp_path / "lamp.zip")
-    return tmp_path / "lamp.zip"
+    export_campaign(at, workshop.root / "lamp.zip")
+    return at
+
+
+@pytest.fixture
+def lamp(workshop: Workshop) -> Path:
+    """A small export."""
+    workshop.once(build_lamp)
+    return workshop.root / "lamp.zip"
 
 
 def test_a_campaign_that_is_there_is_not_touched(workshop: Workshop, lamp: Path) -> None:
@@ -291,11 +304,10 @@ def test_what_a_dead_writer_left_is_swept(lamp: Path, tmp_path: Path) -> None:
     assert other.exists()
 
 
-def test_one_writer_at_a_time(lamp: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_writer_at_a_time(lamp: Path, tmp_path: Path) -> None:
     at = Layout(tmp_path / "data2", "vell")
-    monkeypatch.setattr("canonry.locking.WAIT_S", 0.1)
     with writing(at), pytest.raises(Busy):
-        restore(lamp, at.root)
+        restore(lamp, at.root, wait_s=0.1)
     assert list_campaigns(at.root) == []
 
 
@@ -334,7 +346,7 @@ def test_what_is_no_zip_is_refused(tmp_path: Path, make: Callable[[Path], object
 def test_text_that_shrinks_a_thousandfold_comes_back(workshop: Workshop, tmp_path: Path) -> None:
     """A bomb by its ratio, but honest: an export stores it unpacked, and a restore takes it."""
     at = workshop.create()
-    workshop.bring(at, workshop.write("dull.txt", "dull dull dull dull\n" * 200_000))
+    workshop.bring(at, workshop.write("dull.txt", "dull dull dull dull\n" * 80_000))
     export_campaign(at, tmp_path / "dull.zip")
     there = restore(tmp_path / "dull.zip", tmp_path / "data2", with_index=False).at
     assert tree(there.files) == tree(at.files)

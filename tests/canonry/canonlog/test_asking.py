@@ -13,7 +13,7 @@ from canonry.canonlog.asking import context_of, statements_of
 from canonry.canonlog.save import read_save
 from canonry.context import QueryContext
 from canonry.layout import Layout
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 WORLD = Path(__file__).parents[3] / "canonry" / "demo_world"
 CLERKS = "Its clerks weigh coin until dusk, and the ledgers go back a century."
@@ -79,7 +79,7 @@ def save(run_cli: Run, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     front = "---\nclass: canon\nscope: initial\n---\n"

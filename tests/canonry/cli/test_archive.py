@@ -7,16 +7,21 @@ from pathlib import Path
 import pytest
 
 from tests.archives import append
+from tests.conftest import Once
 
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def vell(tmp_path: Path, run_cli: Cli) -> Path:
+def vell(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A data directory with the campaign `vell`, which has one source."""
-    (tmp_path / "lamp.md").write_text("A lamp of brass.\n")
-    run_cli("campaign", "create", "vell", "--data", tmp_path / "data", "--set", "embedder=none")
-    assert run_cli("import", "--data", tmp_path / "data", tmp_path / "lamp.md")[0] == 0
+
+    def build(folder: Path) -> None:
+        (folder / "lamp.md").write_text("A lamp of brass.\n")
+        run_cli("campaign", "create", "vell", "--data", folder / "data", "--set", "embedder=none")
+        assert run_cli("import", "--data", folder / "data", folder / "lamp.md")[0] == 0
+
+    once(build)
     return tmp_path / "data"
 
 

@@ -8,22 +8,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Once
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign of three notes without an embedder."""
-    data, lore = tmp_path / "data", tmp_path / "lore"
-    lore.mkdir()
-    (lore / "lamp.md").write_text(
-        "---\nclass: canon\ntags: [light]\nentities: [Mara]\ntype: place\n---\n# Lamp\n\nA brass lamp by the quay.\n"
-    )
-    (lore / "gate.md").write_text("# Gate {spoiler=2 tags=ending}\n\nThe lamp behind the gate.\n")
-    (lore / "cellar.md").write_text("---\nvisibility: hidden\n---\nA hidden lamp.\x1b[31m\n")
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    assert run_cli("import", "--data", data, lore)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data, lore = folder / "data", folder / "lore"
+        lore.mkdir()
+        (lore / "lamp.md").write_text(
+            "---\nclass: canon\ntags: [light]\nentities: [Mara]\ntype: place\n---\n# Lamp\n\nA brass lamp by the quay.\n"
+        )
+        (lore / "gate.md").write_text("# Gate {spoiler=2 tags=ending}\n\nThe lamp behind the gate.\n")
+        (lore / "cellar.md").write_text("---\nvisibility: hidden\n---\nA hidden lamp.\x1b[31m\n")
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        assert run_cli("import", "--data", data, lore)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 def found(run_cli: Cli, data: Path, *options: str) -> set[str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Workshop
+from canonry.layout import Layout
+from tests.conftest import Workshop, built_once
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -16,14 +17,19 @@ BLOCKS = [
 ]
 
 
-@pytest.fixture
-def run(workshop: Workshop, run_cli: Run) -> Run:
-    """`canonry context …` over a campaign of two passages, with the blocks."""
+@built_once
+def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.write(
         "town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns.\n\n# Cellar {visibility=hidden}\n\nCELLARWORD.\n"
     )
     workshop.bring(at, workshop.root / "lore")
+    return at
+
+
+@pytest.fixture
+def run(workshop: Workshop, at: Layout, run_cli: Run) -> Run:
+    """`canonry context …` over a campaign of two passages, with the blocks."""
     (workshop.root / "blocks.json").write_text(json.dumps(BLOCKS))
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:

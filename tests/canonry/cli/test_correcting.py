@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from canonry.layout import Layout
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 Run = Callable[..., tuple[int, str, str]]
 FRONT = "---\nclass: canon\n---\n"
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(

@@ -11,6 +11,7 @@ import pytest
 
 from canonry.embedders import register
 from flows.pipeline import loaded
+from tests.conftest import Once
 from tests.fakes import WordBag
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -24,19 +25,23 @@ class Backwards(WordBag):
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign of two files with the vectors of the embedder `one_bag`; `two_bags` is there too."""
     register(WordBag("one_bag"))
     register(WordBag("two_bags", dimensions=32))
     loaded.cache_clear()
-    for name in ("lamp", "gate"):
-        path = tmp_path / "lore" / f"{name}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"# The {name}\n\nAn old {name} by the harbour.\n")
-    data = tmp_path / "data"
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=one_bag")
-    run_cli("import", "--data", data, tmp_path / "lore")
-    return data
+
+    def build(folder: Path) -> None:
+        for name in ("lamp", "gate"):
+            path = folder / "lore" / f"{name}.md"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"# The {name}\n\nAn old {name} by the harbour.\n")
+        data = folder / "data"
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=one_bag")
+        run_cli("import", "--data", data, folder / "lore")
+
+    once(build)
+    return tmp_path / "data"
 
 
 def sets(data: Path, run_cli: Cli) -> dict[str, dict[str, object]]:

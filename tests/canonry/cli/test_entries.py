@@ -8,25 +8,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Once
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign with four entries: a man, a lamp that waits for review, a rejected bell, a tower; and a plain note."""
-    data, lore = tmp_path / "data", tmp_path / "lore"
-    lore.mkdir()
-    for name, type_, importance, status in (
-        ("kael", "character", 5, "approved"), ("lamp", "foreshadow", 4, "pending"), ("bell", "foreshadow", 2, "rejected"),
-        ("tower", "location", 1, "approved"),
-    ):  # fmt: skip
-        (lore / f"{name}.md").write_text(
-            f"---\ntype: {type_}\nimportance: {importance}\nstatus: {status}\n---\nThe {name} of the quay.\n"
-        )
-    (lore / "note.md").write_text("A note.\n")
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    assert run_cli("import", "--data", data, lore)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data, lore = folder / "data", folder / "lore"
+        lore.mkdir()
+        for name, type_, importance, status in (
+            ("kael", "character", 5, "approved"), ("lamp", "foreshadow", 4, "pending"), ("bell", "foreshadow", 2, "rejected"),
+            ("tower", "location", 1, "approved"),
+        ):  # fmt: skip
+            (lore / f"{name}.md").write_text(
+                f"---\ntype: {type_}\nimportance: {importance}\nstatus: {status}\n---\nThe {name} of the quay.\n"
+            )
+        (lore / "note.md").write_text("A note.\n")
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        assert run_cli("import", "--data", data, lore)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 def listed(run_cli: Cli, data: Path, *options: str) -> list[str]:

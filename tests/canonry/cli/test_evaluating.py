@@ -16,18 +16,19 @@ Run = Callable[..., tuple[int, str, str]]
 PLACES = ("harbour", "tower", "market", "bridge", "cellar", "garden", "temple", "forge")
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create(embedder="wordbag")
+    for name in PLACES:
+        workshop.write(f"{name}.md", f"# The {name}\n\nA lamp burns in the {name} of Vell all night.\n")
+    workshop.write("crypt.md", "---\nspoiler_level: 4\n---\n# Crypt\n\nA lamp burns in the crypt.\n")
+    workshop.bring(at, workshop.root / "lore")
+    return at
+
+
 @pytest.fixture
 def at(workshop: Workshop) -> Layout:
     register(WordBag())
-    at = workshop.create(embedder="wordbag")
-    for name in PLACES:
-        workshop.bring(
-            at, workshop.write(f"{name}.md", f"# The {name}\n\nA lamp burns in the {name} of Vell all night.\n")
-        )
-    workshop.bring(
-        at, workshop.write("crypt.md", "---\nspoiler_level: 4\n---\n# Crypt\n\nA lamp burns in the crypt.\n")
-    )
-    return at
+    return workshop.once(build)
 
 
 @pytest.fixture

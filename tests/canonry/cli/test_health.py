@@ -9,13 +9,13 @@ import pytest
 
 from canonry.layout import Layout
 from canonry.locking import writing
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 Run = Callable[..., tuple[int, str, str]]
 SECRET = "The lighthouse keeper buried the silver crown beneath the ninth cypress."
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp by the quay.\n"))

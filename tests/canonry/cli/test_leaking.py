@@ -18,12 +18,16 @@ OPEN = "# Harbour\n\nThe lamp burns over the wall. Nobody here trusts the Brass 
 SECRET = "---\ntitle: Brass Widow\nspoiler_level: 3\n---\n# Her house\n\nThe Brass Widow keeps the drowned bell under her bed.\n"
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    register(WordBag())
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     workshop.bring(at, workshop.write("harbour.md", OPEN), workshop.write("widow.md", SECRET))
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    register(WordBag())
+    return workshop.once(build)
 
 
 @pytest.fixture

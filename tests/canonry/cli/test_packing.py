@@ -10,23 +10,27 @@ import pytest
 
 from canonry.layout import Layout
 from canonry.locking import writing
-from tests.conftest import Workshop
+from tests.conftest import Once, Workshop
 
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign of four notes without an embedder: a rule, a lamp, a gate at level 2, a hidden cellar."""
-    data, lore = tmp_path / "data", tmp_path / "lore"
-    lore.mkdir()
-    (lore / "rule.md").write_text("---\nclass: canon\nalways_include: true\n---\nNo one returns from death.\n")
-    (lore / "lamp.md").write_text("---\nclass: canon\ntags: [light]\n---\n# Lamp\n\nA brass lamp by the quay.\n")
-    (lore / "gate.md").write_text("# Gate {spoiler=2}\n\nThe lamp behind the gate.\n")
-    (lore / "cellar.md").write_text("---\nvisibility: hidden\n---\nA hidden lamp.\x1b[31m\n")
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    assert run_cli("import", "--data", data, lore)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data, lore = folder / "data", folder / "lore"
+        lore.mkdir()
+        (lore / "rule.md").write_text("---\nclass: canon\nalways_include: true\n---\nNo one returns from death.\n")
+        (lore / "lamp.md").write_text("---\nclass: canon\ntags: [light]\n---\n# Lamp\n\nA brass lamp by the quay.\n")
+        (lore / "gate.md").write_text("# Gate {spoiler=2}\n\nThe lamp behind the gate.\n")
+        (lore / "cellar.md").write_text("---\nvisibility: hidden\n---\nA hidden lamp.\x1b[31m\n")
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        assert run_cli("import", "--data", data, lore)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 def uris(run_cli: Cli, data: Path, *options: str | Path) -> list[str]:

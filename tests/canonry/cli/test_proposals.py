@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import Once
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -18,13 +21,18 @@ def lamp(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def data(tmp_path: Path, lamp: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, lamp: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign of one locked source."""
-    data = tmp_path / "data"
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    run_cli("import", "--data", data, lamp)
-    assert run_cli("source", "lock", "lamp.md", "--data", data)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data = folder / "data"
+        shutil.copy(lamp, folder)
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        run_cli("import", "--data", data, folder / lamp.name)
+        assert run_cli("source", "lock", "lamp.md", "--data", data)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 def propose(run_cli: Cli, data: Path, lamp: Path) -> None:

@@ -6,19 +6,25 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Once
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign of two sources, one with Windows line ends and a mark."""
-    data, lore = tmp_path / "data", tmp_path / "lore"
-    lore.mkdir()
-    (lore / "lamp.md").write_bytes("\ufeff# Lamp {spoiler=1}\r\n\r\nA brass lamp — 5 €.\r\n".encode())
-    (lore / "gate.txt").write_text("A zinc gate.\n")
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    assert run_cli("import", "--data", data, lore)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data, lore = folder / "data", folder / "lore"
+        lore.mkdir()
+        (lore / "lamp.md").write_bytes("\ufeff# Lamp {spoiler=1}\r\n\r\nA brass lamp — 5 €.\r\n".encode())
+        (lore / "gate.txt").write_text("A zinc gate.\n")
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        assert run_cli("import", "--data", data, lore)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 def as_json(run_cli: Cli, data: Path, *arguments: str) -> object:

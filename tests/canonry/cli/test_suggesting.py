@@ -6,25 +6,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Once
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def data(tmp_path: Path, run_cli: Cli) -> Path:
+def data(tmp_path: Path, run_cli: Cli, once: Once) -> Path:
     """A campaign with four approved entries, one of them hidden and one at level 2, and a chapter."""
-    data, lines = tmp_path / "data", tmp_path / "list.jsonl"
-    entries = (
-        {"title": "林晚", "type": "character", "content": "灯塔看守人。", "importance": 5, "sourceChapterId": 3},
-        {"title": "旧灯", "type": "foreshadow", "content": "从不熄灭。" * 200, "lastMentionChapterId": 8},
-        {"title": "密室", "type": "location", "content": "国王已死。", "visibility": "hidden"},
-        {"title": "结局", "type": "fact", "content": "灯灭了。", "spoiler_level": 2},
-    )
-    lines.write_text("\n".join(json.dumps({"status": "approved", **entry}) for entry in entries), encoding="utf-8")
-    (tmp_path / "one.md").write_text("---\ntitle: Chapter One\norder: 1\n---\nIt rained.\n")
-    run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
-    assert run_cli("entry", "add", lines, "--data", data)[0] == 0
-    assert run_cli("import", tmp_path / "one.md", "--data", data)[0] == 0
-    return data
+
+    def build(folder: Path) -> None:
+        data, lines = folder / "data", folder / "list.jsonl"
+        entries = (
+            {"title": "林晚", "type": "character", "content": "灯塔看守人。", "importance": 5, "sourceChapterId": 3},
+            {"title": "旧灯", "type": "foreshadow", "content": "从不熄灭。" * 200, "lastMentionChapterId": 8},
+            {"title": "密室", "type": "location", "content": "国王已死。", "visibility": "hidden"},
+            {"title": "结局", "type": "fact", "content": "灯灭了。", "spoiler_level": 2},
+        )
+        lines.write_text("\n".join(json.dumps({"status": "approved", **entry}) for entry in entries), encoding="utf-8")
+        (folder / "one.md").write_text("---\ntitle: Chapter One\norder: 1\n---\nIt rained.\n")
+        run_cli("campaign", "create", "vell", "--data", data, "--set", "embedder=none")
+        assert run_cli("entry", "add", lines, "--data", data)[0] == 0
+        assert run_cli("import", folder / "one.md", "--data", data)[0] == 0
+
+    once(build)
+    return tmp_path / "data"
 
 
 @pytest.fixture

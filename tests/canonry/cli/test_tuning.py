@@ -17,18 +17,20 @@ NAMES = [f"{letter}orn" for letter in "bdfghjklmnpqrstvwxyz"]
 CURRENT = "convex α=0.1"
 
 
+def build(workshop: Workshop) -> Layout:
+    at = workshop.create(embedder="wordbag", **{"fusion.method": "convex", "fusion.alpha": "0.1"})
+    for name in NAMES:
+        workshop.write(f"{name}-words.md", f"{name} {name} {name} lights light light\n")
+        workshop.write(f"{name}-meaning.md", f"{name}s lighting near quays where boats lie moored\n")
+    workshop.bring(at, workshop.root / "lore")
+    return at
+
+
 @pytest.fixture
 def at(workshop: Workshop) -> Layout:
     """For each name one file that wins by words (the stem, three times) and one that wins by meaning (the very words)."""
     register(WordBag())
-    at = workshop.create(embedder="wordbag", **{"fusion.method": "convex", "fusion.alpha": "0.1"})
-    for name in NAMES:
-        workshop.bring(
-            at,
-            workshop.write(f"{name}-words.md", f"{name} {name} {name} lights light light\n"),
-            workshop.write(f"{name}-meaning.md", f"{name}s lighting near quays where boats lie moored\n"),
-        )
-    return at
+    return workshop.once(build)
 
 
 def write_set(folder: Path, answers: dict[str, str]) -> Path:

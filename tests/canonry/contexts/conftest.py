@@ -18,7 +18,7 @@ from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import Item
 from canonry.eligibility import Scope
 from canonry.layout import Layout
-from tests.conftest import Workshop
+from tests.conftest import Workshop, built_once
 
 BLOCKS: list[dict[str, Any]] = [
     {"id": "gold", "kind": "answer_key", "text": "GOLDWORD did it."},
@@ -35,7 +35,7 @@ def blocks(*said: dict[str, Any]) -> tuple[Item, ...]:
     return tuple(parse_blocks(json.dumps(said).encode(), "blocks"))
 
 
-@pytest.fixture
+@built_once
 def at(workshop: Workshop) -> Layout:
     """Three open passages of canon, one hidden, one of level 3."""
     at = workshop.create()

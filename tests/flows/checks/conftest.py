@@ -34,17 +34,21 @@ FOREIGN = {
 }
 
 
-@pytest.fixture
-def at(workshop: Workshop) -> Layout:
-    """A campaign with three sources, vectors, and an earlier version of one."""
-    register(WordBag())
-    loaded.cache_clear()
+def build(workshop: Workshop) -> Layout:
     at = workshop.create(embedder="wordbag")
     for name, text in TEXTS.items():
         workshop.write(name, text)
     workshop.bring(at, workshop.root / "lore")
     workshop.bring(at, workshop.write("well.txt", TEXTS["well.txt"].replace("deep", "very deep")))
     return at
+
+
+@pytest.fixture
+def at(workshop: Workshop) -> Layout:
+    """A campaign with three sources, vectors, and an earlier version of one."""
+    register(WordBag())
+    loaded.cache_clear()
+    return workshop.once(build)
 
 
 def codes(at: Layout) -> list[str]:
