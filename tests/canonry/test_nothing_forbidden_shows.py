@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import canonry
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.conflicts import contradicted_by, find_conflicts
 from canonry.context import QueryContext
 from canonry.contexts.assembly import Ref, assemble
@@ -26,6 +26,7 @@ from canonry.errors import CanonryError, NotFound
 from canonry.layout import Layout
 from canonry.locking import writing
 from canonry.pack import Limits, build_pack
+from canonry.timestamps import now
 from flows.correction import add_correction
 from tests.conftest import Workshop
 from tests.fakes import WordBag

@@ -18,11 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from canonry.campaign import Campaign
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.context import QueryContext
 from canonry.embedders import register
 from canonry.errors import NotFound
 from canonry.layout import Layout
+from canonry.timestamps import now
 from tests.conftest import Workshop
 from tests.fakes import WordBag
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from canonry.archive import Limits
-from canonry.catalog import Catalog, now
+from canonry.catalog import Catalog
 from canonry.eligibility import Scope
 from canonry.embedders import register
 from canonry.errors import Busy, NotFound, RefusedArchive, UsageError
@@ -24,6 +24,7 @@ from canonry.locking import writing
 from canonry.pack import build_pack
 from canonry.proposals import find_all
 from canonry.secret import campaign_secret
+from canonry.timestamps import now
 from flows.acceptance import accept
 from flows.pipeline import loaded
 from flows.plan import make_plan
