@@ -114,8 +114,9 @@ class Funnel:
     def _ranked(self, row: int, chunk_id: str) -> Verdict:
         for place, ranked in enumerate(self.ranking.chosen, 1):
             if ranked.row == row:
+                found = self.ranking
                 shown = Assembler(
-                    self.db, self.at, self.ranking.legs, self.request.query, explain=False, floor=self.ranking.floor
+                    self.db, self.at, found.legs, self.request.query, explain=False, floor=found.floor, fusion=found.fusion
                 )
                 return self._placed(chunk_id, place, shown.ranked(ranked).reasons)
         if row in self.ranking.copy_of:

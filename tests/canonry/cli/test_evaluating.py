@@ -161,3 +161,18 @@ def test_what_cannot_be_evaluated_is_one_clear_line(run: Run, arguments: list[st
 @pytest.mark.parametrize("ks", ["0", "x", "", "1001"])
 def test_cut_offs_are_numbers(run: Run, ks: str) -> None:
     assert run("run", "demo", "-k", ks)[0] == 2
+
+
+def test_small_cutoffs_leave_rr_and_ndcg_what_they_are(run: Run, folder: Path) -> None:
+    """All eight passages answer alike, so most of the right ones stand below the first place, which alone would be 1/8."""
+    queries = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    for query in queries[:8]:
+        query["text"] = "lamp Vell night"
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
+    asked = ("run", folder, "--in-process", "--json", "--modes", "lexical")
+    small, usual = (
+        json.loads(run(*asked, *cut)[1])["modes"]["lexical"]["means"] for cut in (("-k", "1"), ("-k", "1,10"))
+    )
+    assert {name: small[name] for name in ("nDCG@10", "RR@10")} == {name: usual[name] for name in ("nDCG@10", "RR@10")}
+    assert (small["Recall@1"], usual["Recall@10"]) == (0.125, 1.0)
+    assert small["RR@10"] > 0.3
