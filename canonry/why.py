@@ -188,6 +188,7 @@ def _obstacle(name: str, facts: tuple[object, ...]) -> tuple[str, str]:
     source, class_, type_, successor, level, version, valid_from, roles = facts
     told = {
         "enabled": (f"its source {source} is disabled", f"`canonry source enable {source}`"),
+        "review": (f"its entry {source} is not approved", f"`canonry entry review {source} --approve`"),
         "spoiler level": (f"is of spoiler level {level}", f"--spoiler-level {level}"),
         "successor": (
             f"its source {source} is superseded by {successor}",

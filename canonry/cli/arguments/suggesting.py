@@ -21,8 +21,8 @@ def _add_entry(commands: Any) -> None:
     )
     _add_entry_add(group)
     review = command(
-        group, "review", lazily("entries", "review"), "approve or reject entries; in force at the next suggestion",
-        "Approve or reject entries, all of those named or none. Only approved entries are suggested and put into a context.\n"
+        group, "review", lazily("entries", "review"), "approve or reject entries; in force at the next query",
+        "Approve or reject entries, all of those named or none. Only approved entries are found, packed and suggested.\n"
         "A review outlives every later import of the entry.",
     )  # fmt: skip
     review.add_argument("ids", nargs="+", metavar="ID", help="id, its beginning, file name or title")
