@@ -116,7 +116,13 @@ class Funnel:
             if ranked.row == row:
                 found = self.ranking
                 shown = Assembler(
-                    self.db, self.at, found.legs, self.request.query, explain=False, floor=found.floor, fusion=found.fusion
+                    self.db,
+                    self.at,
+                    found.legs,
+                    self.request.query,
+                    explain=False,
+                    floor=found.floor,
+                    fusion=found.fusion,
                 )
                 return self._placed(chunk_id, place, shown.ranked(ranked).reasons)
         if row in self.ranking.copy_of:
