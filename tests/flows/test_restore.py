@@ -334,6 +334,13 @@ def test_limits_let_nothing_below_one_be(tmp_path: Path) -> None:
         Limits(bytes=0)
 
 
+def test_limits_that_no_archive_reaches_are_refused() -> None:
+    """Python read no list of entries that could be so long: it ended in an OverflowError."""
+    for limits in ({"bytes": 10**20}, {"members": 10**20}):
+        with pytest.raises(UsageError, match="more than any archive has"):
+            Limits(**limits)
+
+
 @pytest.mark.parametrize(
     ("make", "error"),
     [
