@@ -112,6 +112,13 @@ def test_roles_are_those_that_every_statement_allows(
     assert facts.allowed_roles == roles
 
 
+def test_a_blank_title_in_front_matter_is_told_and_the_name_of_the_file_is_its_title() -> None:
+    facts, _, warnings = classify("acts/one.md", FolderRules(), read_front_matter(b"---\ntitle: ' '\n---\nText.\n"), {})
+    assert facts.title == "one"
+    (warning,) = warnings
+    assert "title ' ', which names nothing" in warning
+
+
 def test_every_key_of_front_matter_is_read() -> None:
     text = """---
 title: The  harbour
