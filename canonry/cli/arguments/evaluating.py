@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import command, lazily, words
+from canonry.cli.arguments.options import command, lazily, whole, words
 
 
 def add_commands(commands: Any) -> None:
@@ -74,7 +74,7 @@ def _add_run(group: Any) -> None:
     )
     parser.add_argument(
         "--cold",
-        type=int,
+        type=whole(0, 1000, "count of processes"),
         default=0,
         metavar="N",
         help="time so many questions a mode in processes of their own (default: 0)",
