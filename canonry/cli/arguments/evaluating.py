@@ -70,7 +70,9 @@ def _add_run(group: Any) -> None:
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html, .md, .json and TREC files there")
     parser.add_argument(
-        "--gate", type=Path, metavar="FILE", help="what hybrid must show (gate.toml) to become the default"
+        "--gate",
+        metavar="FILE",
+        help="what hybrid must show (gate.toml) to become the default; `demo` is the gate of the demo",
     )
     parser.add_argument(
         "--cold",

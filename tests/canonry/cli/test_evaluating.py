@@ -125,6 +125,17 @@ def test_a_gate_that_does_not_hold_changes_nothing(
     assert json.loads(run_cli("--data", at.root, "query", "lamp", "--json")[1])["mode"] == "lexical"
 
 
+def test_demo_is_the_gate_that_comes_along_unless_a_file_has_that_name(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("run", folder, "--in-process", "--gate", "demo")
+    assert (code, "nDCG@10 against lexical" in out, "Not passed" in out) == (1, True, True)  # as good, and not better
+    (tmp_path / "demo").write_text("[leaks]\nmost = 0\n")
+    code, out, _ = run("run", folder, "--in-process", "--gate", "demo")
+    assert (code, "Passed" in out) == (0, True)
+
+
 def test_a_leak_is_a_failure(run: Run, folder: Path, run_cli: Run, at: Layout) -> None:
     """A judgement that forbids what its asker may see stands for a leak."""
     row = {"query_id": "tower", "source": "forge.md", "quote": "in the forge of Vell", "relevance": -1}
