@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from eval.asking import ask_all, located
 from eval.evaluation import Evaluation, evaluate, summed_up
 from eval.gate import Check
 from eval.questions import QuestionSet, read_set
-from eval.report import FILES, failures, markdown, write_report
+from eval.report import FILES, failures, html, markdown, write_report
 from eval.reports import compared, read_report
 from tests.conftest import Workshop, built_once
 
@@ -68,6 +69,20 @@ def test_an_evaluation_counts_what_it_leaves_out_and_what_deserved_nothing(found
     assert figures.means["Recall@1"] == 0.5
     assert figures.by_kind["exact-name"]["nDCG@10"] == 1.0
     assert figures.pack_tokens > 0
+
+
+def test_a_report_says_what_was_left_out_of_every_figure(at: Layout, questions: QuestionSet) -> None:
+    """Questions that nobody judged, and judgements of questions that nobody asks."""
+    from dataclasses import replace
+
+    unknown = replace(questions.judgements[0], query_id="<q9>")
+    torn = replace(questions, judgements=(*questions.judgements[1:], unknown))
+    found = evaluate(at, torn, "set", ["lexical"], ks=(1, 5))
+    assert "left out, " not in markdown(evaluate(at, questions, "set", ["lexical"], ks=(1, 5)))
+    for told in (markdown(found), unescape(html(found, torn))):
+        assert "left out, asked but not judged (1): q1" in told
+        assert "left out, judged but not asked (1 judgement): <q9>" in told
+    assert "<q9>" not in html(found, torn)
 
 
 def test_a_leak_is_counted_in_results_and_in_packs(at: Layout, questions: QuestionSet) -> None:
