@@ -108,12 +108,14 @@ def markdown(found: Evaluation, checks: Sequence[Check] = ()) -> str:
         "",
         "## nDCG@10 by kind",
         "",
-        _row("kind", "questions", *found.modes),
-        _row(*["---"] * (2 + len(found.modes))),
+        _row("kind", "asked", "judged", *found.modes),
+        _row(*["---"] * (3 + len(found.modes))),
     ]
     for kind, number in found.kinds.items():
         values = [found.modes[mode].by_kind.get(kind, {}).get("nDCG@10") for mode in found.modes]
-        lines.append(_row(kind, number, *("–" if value is None else f"{value:.3f}" for value in values)))
+        lines.append(
+            _row(kind, number, found.judged(kind), *("–" if value is None else f"{value:.3f}" for value in values))
+        )
     if found.comparisons:
         lines += [
             "",

@@ -15,6 +15,7 @@ from canonry.layout import Layout
 from eval.asking import ask_all, located
 from eval.evaluation import Evaluation, evaluate, summed_up
 from eval.gate import Check
+from eval.plots import plots
 from eval.questions import QuestionSet, read_set
 from eval.report import FILES, failures, html, markdown, write_report
 from eval.reports import compared, read_report
@@ -95,6 +96,32 @@ def test_a_leak_is_counted_in_results_and_in_packs(at: Layout, questions: Questi
     assert (found.modes["lexical"].leaks, found.modes["lexical"].pack_leaks) == (1, 1)
 
 
+def test_leaks_are_a_plot_and_none_are_a_line(at: Layout, questions: QuestionSet) -> None:
+    from dataclasses import replace
+
+    seen = ask_all(at, [replace(questions.questions[3], spoiler_level=3)], "lexical", 5, True)
+    results = [*ask_all(at, questions.questions[:3], "lexical", 5, True), *seen]
+    leaking = summed_up(at, questions, "set", located(at, questions), {"lexical": results}, {}, (1, 5))
+    clean = evaluate(at, questions, "set", ["lexical"], ks=(1, 5))
+    for found, plotted in ((leaking, True), (clean, False)):
+        page = html(found, questions)
+        assert ("Leaks" in [title for title, _, _ in plots(found)]) is plotted
+        assert ("No leaks:" in page, '<h2 class="bad">Leaks</h2>' in page) == (not plotted, plotted)
+
+
+def test_a_kind_is_shown_with_the_number_of_questions_that_its_mean_is_over(at: Layout, questions: QuestionSet) -> None:
+    """Of two by name one is judged; of the one by spoiler none is."""
+    from dataclasses import replace
+
+    also = replace(questions.questions[0], query_id="q5")
+    found = evaluate(at, replace(questions, questions=(*questions.questions, also)), "set", ["lexical"], ks=(1, 5))
+    assert (found.kinds["exact-name"], found.judged("exact-name"), found.judged("spoiler")) == (2, 1, 0)
+    assert "| exact-name | 2 | 1 | 1.000 |" in markdown(found)
+    assert "<td>exact-name</td><td>2</td><td>1</td>" in html(found, questions)
+    (bars,) = (svg for title, _, svg in plots(found) if title == "By kind of question")
+    assert ("(1)" in bars, "(2)" in bars) == (True, False)
+
+
 def test_a_report_is_one_folder_that_stands_alone(
     found: Evaluation, at: Layout, questions: QuestionSet, tmp_path: Path
 ) -> None:
@@ -106,7 +133,7 @@ def test_a_report_is_one_folder_that_stands_alone(
     assert "<script" not in page.lower()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" not in page  # q1 was found, so nothing is quoted of it
     assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', page)
-    assert page.count("<svg") == page.count("</svg>") >= 4
+    assert page.count("<svg") == page.count("</svg>") == 4
     assert "which woman rows wagons" in page
     HTMLParser().feed(page)
     document = read_report(folder)
