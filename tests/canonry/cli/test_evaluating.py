@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,6 +168,17 @@ def test_what_cannot_be_evaluated_is_one_clear_line(run: Run, arguments: list[st
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_help_names_every_field_of_a_question_set(run: Run, folder: Path) -> None:
+    """They are those that are named where a line has another one."""
+    _, out, _ = run("run", "--help")
+    for name in ("queries", "judgements"):
+        (folder / f"{name}.jsonl").write_text('{"colour": "red"}\n')
+        fields = run("run", folder)[2].strip().partition("the keys are ")[2].split(", ")
+        assert len(fields) > 5
+        assert [field for field in fields if not re.search(rf"\b{field}\b", out)] == []
+        (folder / "queries.jsonl").write_text("")
 
 
 @pytest.mark.parametrize("ks", ["0", "x", "", "1001"])
