@@ -181,6 +181,12 @@ def test_help_names_every_field_of_a_question_set(run: Run, folder: Path) -> Non
         (folder / "queries.jsonl").write_text("")
 
 
+def test_a_campaign_into_which_nothing_was_imported_is_told_so(run_cli: Run, tmp_path: Path) -> None:
+    run_cli("--data", tmp_path, "campaign", "create", "vell")
+    code, _, err = run_cli("--data", tmp_path, "eval", "run", "demo", "--in-process")
+    assert (code, "which the campaign does not have; import it" in err) == (2, True)
+
+
 @pytest.mark.parametrize("ks", ["0", "x", "", "1001"])
 def test_cut_offs_are_numbers(run: Run, ks: str) -> None:
     assert run("run", "demo", "-k", ks)[0] == 2
