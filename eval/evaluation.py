@@ -67,6 +67,13 @@ class Evaluation:
     counter: str = COUNTER
     contract: str = field(default=CONTRACT)
 
+    def judged(self, kind: str) -> int:
+        """How many questions of the kind have a place to find, which is what its means are over."""
+        return max(
+            (int(figures.by_kind[kind]["questions"]) for figures in self.modes.values() if kind in figures.by_kind),
+            default=0,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The whole as a JSON document."""
         return asdict(self)

@@ -114,9 +114,9 @@ def settings(given: argparse.Namespace) -> None:
     current = Settings.parse(Catalog.open(at.catalog).settings()).as_text()
     if given.json:
         print_json(current)
-    else:
+    elif not values or not given.quiet:
         print(table(("setting", "value"), list(current.items())))
-        if values and not given.quiet:
+        if values:
             print("Changed. `canonry status` shows what that makes stale, `canonry reindex` brings it up to date.")
 
 

@@ -38,6 +38,11 @@ def test_a_gain_on_a_few_questions_may_be_chance() -> None:
     assert not whole.is_better
 
 
+def test_a_gain_on_one_question_is_chance() -> None:
+    for part in compare("nDCG@10", {"q": 0.25}, {"q": 1.0}, {"q": "kind"}):
+        assert (part.difference, part.low, part.high, part.p, part.wins) == (0.75, 0.75, 0.75, 1.0, 1)
+
+
 def test_over_more_kinds_each_needs_more_and_the_order_of_p_is_kept() -> None:
     kinds = questions(60, kinds=6)
     dice = random.Random(3)
