@@ -61,16 +61,3 @@ def test_the_same_questions_give_the_same_figures_again() -> None:
     base = {query: (at * 7 % 10) / 10 for at, query in enumerate(kinds)}
     other = {query: (at * 3 % 10) / 10 for at, query in enumerate(kinds)}
     assert compare("R", base, other, kinds) == compare("R", base, other, kinds)
-
-
-def test_one_question_alone_shows_nothing() -> None:
-    (whole, part) = compare("nDCG@10", {"q": 1.0}, {"q": 0.0}, {"q": "chinese"})
-    assert (part.kind, part.questions, part.difference, part.low, part.high, part.p) == (
-        "chinese",
-        1,
-        -1.0,
-        -1.0,
-        -1.0,
-        1.0,
-    )
-    assert not whole.is_worse
