@@ -30,6 +30,11 @@ def create(given: argparse.Namespace) -> None:
                 f"campaign {given.id!r} exists already in {given.data}; import into it, or choose another id"
             )
         finish_deletion(at)
+        if damage := catalog_damage(at):
+            raise UsageError(
+                f"campaign {given.id!r} is there and its catalog {damage}; restore it from an export, delete what is left of it "
+                f"(`canonry campaign delete {given.id}`), or choose another id"
+            )
         Catalog.create(at.catalog, given.id, values).close()
     if given.json:
         print_json({"campaign_id": given.id, "data": str(given.data)})

@@ -103,3 +103,13 @@ def test_a_folder_in_the_making_is_no_damaged_campaign(workshop: Workshop, bad: 
     (workshop.data / "raw" / "new" / ".tmp-0-catalog.sqlite").write_bytes(b"half")
     code, out, _ = run_cli("campaign", "list", "--data", workshop.data, "--json")
     assert (code, [row["campaign_id"] for row in json.loads(out)]) == (0, ["bad", "good"])
+
+
+def test_no_empty_catalog_is_put_beside_the_files_of_a_campaign(bad: Layout, run_cli: Cli) -> None:
+    bad.catalog.unlink()
+    before = tree(bad.raw)
+    code, _, err = run_cli("campaign", "create", "bad", "--data", bad.root)
+    assert (code, "its catalog is missing; restore it from an export" in err) == (2, True)
+    assert tree(bad.raw) == before
+    assert run_cli("campaign", "delete", "bad", "--yes", "--data", bad.root)[0] == 0
+    assert run_cli("campaign", "create", "bad", "--data", bad.root)[0] == 0
