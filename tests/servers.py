@@ -220,6 +220,25 @@ def fails(status: int, times: int = 1_000_000, after: int = 0, **headers: str) -
     return fault
 
 
+class Crowd:
+    """Counts the requests that are answered at once: `most` of them. Each takes a while, and waits for a second one to come."""
+
+    def __init__(self) -> None:
+        self.most = self._now = 0
+        self._changed = threading.Condition()
+
+    def __call__(self, server: Standin, handler: BaseHTTPRequestHandler, texts: list[str]) -> bool:
+        with self._changed:
+            self._now += 1
+            self.most = max(self.most, self._now)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most > 1, timeout=10)
+        time.sleep(0.05)
+        with self._changed:
+            self._now -= 1
+        return False
+
+
 def answers(content: object, kind: str = "application/json", status: int = 200, **headers: str) -> Fault:
     """Answer every request with that content."""
     return lambda server, handler, texts: send(handler, status, content, kind, **headers)

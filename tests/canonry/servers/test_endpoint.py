@@ -6,6 +6,7 @@ import gzip
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from canonry.errors import EmbedderError
 from canonry.servers.address import LookUp, by_system, parse_address, resolve
-from canonry.servers.endpoint import MOST_WAIT_S, Endpoint, Patience
+from canonry.servers.endpoint import CONNECTIONS, MOST_WAIT_S, Endpoint, Patience
 from tests.servers import (
     MODEL,
+    Crowd,
     Fault,
     Standin,
     answers,
@@ -217,6 +219,15 @@ def test_an_address_that_took_the_connection_is_the_one_even_where_its_answer_is
             with pytest.raises(EmbedderError, match="text/html"):
                 asked.ask("/v1/embeddings", BODY, ONCE)
         assert other.paths == []
+
+
+def test_several_requests_are_under_way_at_once_and_no_more_than_the_bound(server: Standin) -> None:
+    server.fault = crowd = Crowd()
+    asked = endpoint(server)
+    with ThreadPoolExecutor(4 * CONNECTIONS) as pool:
+        replies = list(pool.map(lambda _: asked.ask("/v1/embeddings", BODY, ONCE), range(6 * CONNECTIONS)))
+    assert {reply.status for reply in replies} == {200}
+    assert 1 < crowd.most <= CONNECTIONS
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
