@@ -104,8 +104,8 @@ def _add_embed(commands: Any) -> None:
     purge.add_argument("--yes", action="store_true", help="do not ask")
     test = command(
         group, "test", lazily("embedding", "test"), "try an embedder: does it answer, how quickly, is it sound",
-        "Ask an embedder for a few vectors: does it answer, of how many dimensions, how quickly, and is a paraphrase nearer\n"
-        "to a question than an unrelated sentence (in English, and in Chinese where the model knows the script)?",
+        "Ask an embedder for a few vectors: does it answer, of how many dimensions, how quickly, and is a paraphrase clearly\n"
+        "nearer to a question than an unrelated sentence (in English, and in Chinese where the model knows the script)?",
         campaign=False,
     )  # fmt: skip
     test.add_argument("spec", metavar="SPEC", help="minilm, static or e5")
