@@ -39,8 +39,8 @@ def _add_import(commands: Any) -> None:
         "--on-duplicate",
         choices=("ask", "reuse", "separate", "cancel"),
         default="ask",
-        help="what to do with text that is here already, byte for byte or but for white space and Unicode form "
-        "(default: ask; without a terminal the file is refused)",
+        help="what to do with text that is here already, byte for byte or but for line ends, blanks at the end of a line, "
+        "runs of blank lines and Unicode form (default: ask; without a terminal the file is refused)",
     )
     parser.add_argument("--no-embed", action="store_true", help="leave the vectors to the next reindex")
 
