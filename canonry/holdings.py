@@ -33,7 +33,7 @@ class Hashes:
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A source that holds a text already; `exact` is byte for byte, else but for white space and Unicode form."""
+    """A source that holds a text already; `exact` is byte for byte, else in the normal form of `canonry.text`."""
 
     source_id: str
     exact: bool
@@ -41,7 +41,9 @@ class Twin:
     def __str__(self) -> str:
         if self.exact:
             return f"the same content as source {self.source_id}"
-        return f"the same text as source {self.source_id} but for white space or Unicode form"
+        return (
+            f"the same text as source {self.source_id} but for line ends, trailing blanks, blank lines or Unicode form"
+        )
 
 
 def normal_hash(data: bytes) -> str:

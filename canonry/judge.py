@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from canonry import frame
 from canonry.config import JudgeSettings
 from canonry.errors import JudgeError, UsageError
-from canonry.servers.address import judge_address
+from canonry.servers.address import LookUp, by_system, judge_address, resolve
 from canonry.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ Reply with one JSON object that has the label of every passage and its grade, su
 class Judge:
     """The model that the settings name. Keeps its connection; nothing is sent before `grade`."""
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: JudgeSettings, *, look_up: LookUp = by_system) -> None:
         """UsageError where the settings name none."""
         if not settings.url:
             raise UsageError(
@@ -53,6 +53,7 @@ class Judge:
                 "a server of /v1/chat/completions"
             )
         self.settings = settings
+        self._look_up = look_up
         self._endpoint: Endpoint | None = None
 
     @property
@@ -66,7 +67,8 @@ class Judge:
 
         if self._endpoint is None:
             address = judge_address(self.settings.url, self.settings.model)
-            self._endpoint = Endpoint(address, allow_remote=self.settings.allow_remote)
+            ips = resolve(address, allow_remote=self.settings.allow_remote, look_up=self._look_up)
+            self._endpoint = Endpoint(address, ips)
         patience = Patience(_CONNECT_S, self.settings.timeout, retries=0)
         reply = self._endpoint.ask(_PATH, _request(self.settings.model, question, passages), patience)
         return read_grades(_content(reply, self.settings.url), len(passages), self.settings.url)

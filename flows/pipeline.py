@@ -205,6 +205,7 @@ def embed_unseen(
     folder = at.embeddings(embedder.fingerprint)
     wanted = texts - embed.known_hashes(folder, embedder.fingerprint)
     unknown: list[str] = []
+    progress("embed", 0, len(wanted))  # the rate counts from here
     try:
         if wanted and plan.halted:
             raise EmbedderError(plan.halted)

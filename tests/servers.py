@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from canonry.servers.address import LookUp
+
 MODEL = "lantern-embed"
 Fault = Callable[["Standin", BaseHTTPRequestHandler, list[str]], bool]  # True: the request is answered
 
@@ -32,7 +34,7 @@ def tokens_of(text: str) -> list[str]:
 class Standin:
     """One server. Its attributes may be changed while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.dimensions = 64
         self.context = 400  # tokens
         self.says_context = True
@@ -48,7 +50,7 @@ class Standin:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = ThreadingHTTPServer((host, port), _handler(self))
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
@@ -79,8 +81,8 @@ class Standin:
 
 
 @contextmanager
-def standin() -> Iterator[Standin]:
-    server = Standin()
+def standin(host: str = "127.0.0.1", port: int = 0) -> Iterator[Standin]:
+    server = Standin(host, port)
     try:
         yield server
     finally:
@@ -196,6 +198,11 @@ def _openai(server: Standin, handler: BaseHTTPRequestHandler, request: dict[str,
     send(handler, 200, {"object": "list", "model": MODEL, "data": data[::-1]})  # an order of its own
 
 
+def looks_up(*ips: str) -> LookUp:
+    """A look-up that answers with those addresses, whatever the name."""
+    return lambda host, port, **named: [(0, 0, 0, "", (ip, port)) for ip in ips]
+
+
 def fails(status: int, times: int = 1_000_000, after: int = 0, **headers: str) -> Fault:
     """Answer `times` requests with that status, after `after` texts were embedded."""
     state = {"texts": 0, "failed": 0}
@@ -211,6 +218,25 @@ def fails(status: int, times: int = 1_000_000, after: int = 0, **headers: str) -
         return fail and send(handler, status, {"error": "out of sorts"}, **headers)
 
     return fault
+
+
+class Crowd:
+    """Counts the requests that are answered at once: `most` of them. Each takes a while, and waits for a second one to come."""
+
+    def __init__(self) -> None:
+        self.most = self._now = 0
+        self._changed = threading.Condition()
+
+    def __call__(self, server: Standin, handler: BaseHTTPRequestHandler, texts: list[str]) -> bool:
+        with self._changed:
+            self._now += 1
+            self.most = max(self.most, self._now)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most > 1, timeout=10)
+        time.sleep(0.05)
+        with self._changed:
+            self._now -= 1
+        return False
 
 
 def answers(content: object, kind: str = "application/json", status: int = 200, **headers: str) -> Fault:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from canonry.canonlog.save import Save
+from canonry.context import Name, padded
+from canonry.text import fold, index_terms
 
 _NPC = "npc:"
 
@@ -33,27 +35,44 @@ def accepted_state(save: Save, role: str = "player") -> AcceptedState:
     log, world = save.log, save.world
     active = [quest for quest in log.active_quests if quest.status == "active"]
     npc = world.npcs.get(role.removeprefix(_NPC)) if role.startswith(_NPC) else None
-    texts = "\n".join((*log.established_facts, *log.recent_events, *(quest.objective for quest in active))).casefold()
+    texts = (*log.established_facts, *log.recent_events, *(quest.objective for quest in active))
     names = [
         *(one.name for one in world.npcs.values()),
         *(one.name for one in world.locations.values()),
         *(one.name for one in world.items.values()),
     ]
-    named = [name for name in names if _is_named(name, texts)]
     party = tuple(companion.name for companion in log.party)
     return AcceptedState(
         location=log.location.name,
         party=party,
         active_quests=tuple(quest.name for quest in active),
         objectives=tuple(quest.objective for quest in active),
-        entities=tuple(dict.fromkeys((log.location.name, *party, *named))),
+        entities=tuple(dict.fromkeys((log.location.name, *party, *named_in(names, texts)))),
         facts=log.established_facts,
         recent_events=log.recent_events,
         knowledge=npc.knowledge if npc else (),
     )
 
 
-def _is_named(name: str, texts: str) -> bool:
-    """Whether folded texts hold a name as words of its own, with its article or without."""
-    bare = re.escape(name.casefold().removeprefix("the "))
-    return re.search(rf"(?<![a-z0-9]){bare}(?![a-z0-9])", texts) is not None
+def named_in(labels: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The names that the texts hold, in the order given: with their article or without, as a search finds names.
+
+    They are words of their own in any script, in any of their cases; inside an unspaced run they stand as they are.
+    """
+    terms = padded(*map(_terms, texts))
+    return [label for label in labels if _name(label.casefold().removeprefix("the ")).is_in(terms)]
+
+
+def _name(label: str) -> Name:
+    name = Name.of(label)
+    return replace(name, terms=tuple(_terms(label).split()[: len(name.terms)]))
+
+
+def _terms(text: str) -> str:
+    """Index terms, with the double letter that a stem may have lost: it tells Анна from Ан."""
+    return " ".join(_with_double(index_terms(word), word) for word in fold(text).split())
+
+
+def _with_double(term: str, word: str) -> str:
+    doubled = term + term[-1:]
+    return doubled if doubled in word else term

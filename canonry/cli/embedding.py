@@ -106,16 +106,17 @@ def test(given: argparse.Namespace) -> int:
             "embedder": embedder.spec, "fingerprint": embedder.fingerprint, "dimensions": embedder.dimensions,
             "max_tokens": embedder.max_tokens, "scripts": sorted(embedder.scripts), "minimum_cosine": embedder.minimum_cosine,
             "load_s": load_s, "question_s": trial.question_s, "passage_s": trial.passage_s,
-            "samples": samples, "not_known": list(trial.unknown), "sound": trial.is_sound,
+            "samples": samples, "not_known": list(trial.unknown), "sound": not trial.unsound,
         })  # fmt: skip
     else:
         _print_trial(embedder, trial, load_s)
-    if not trial.is_sound:
+    if trial.unsound:
         print(
-            f"canonry: {printable(embedder.spec)} puts something unrelated before a paraphrase; choose another embedder",
+            f"canonry: {printable(embedder.spec)} does not put a paraphrase before something unrelated in "
+            f"{' and '.join(trial.unsound)}; choose another embedder for such texts",
             file=sys.stderr,
         )
-    return 0 if trial.is_sound else 1
+    return 1 if trial.unsound else 0
 
 
 def _print_trial(embedder: Embedder, trial: Trial, load_s: float) -> None:
@@ -129,6 +130,8 @@ def _print_trial(embedder: Embedder, trial: Trial, load_s: float) -> None:
     )
     for sample in trial.samples:
         verdict = "nearer, as it should be" if sample.is_sound else "NOT nearer"
+        if not sample.is_told_apart:
+            verdict = "the model does NOT tell them apart"
         print(f"{sample.language}: a paraphrase {sample.paraphrase:.2f}, unrelated {sample.unrelated:.2f}: {verdict}")
     for language in trial.unknown:
         print(f"{language}: not a script of this model; such texts stay findable by words")

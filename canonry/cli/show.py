@@ -132,7 +132,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 class Bar:
-    """Progress for `flows`: a bar for each step, on a terminal only."""
+    """Progress for `flows`: a bar for each step with its rate and the time that is left, on a terminal only."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self._shown = sys.stderr.isatty() and not given.quiet and not given.json
@@ -146,7 +146,7 @@ class Bar:
 
         if step != self._step:
             self.close()
-            self._step, self._bar = step, tqdm(total=total, desc=step, unit="", leave=False, dynamic_ncols=True)
+            self._step, self._bar = step, tqdm(total=total, desc=step, leave=False, dynamic_ncols=True)
         assert isinstance(self._bar, tqdm)
         self._bar.update(done - self._bar.n)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from canonry.canonlog.document import parse_document
@@ -18,7 +18,7 @@ from canonry.contexts.calls import DATA, Call
 from canonry.contexts.failures import MalformedCall
 from canonry.contexts.session import Session
 from canonry.errors import EmbedderError, UsageError
-from canonry.servers.address import parse_address, resolve, standing_of
+from canonry.servers.address import LookUp, by_system, parse_address, resolve, standing_of
 from canonry.servers.endpoint import Endpoint, Patience, Reply
 
 PATIENCE = Patience(connect_s=5.0, whole_s=300.0, retries=1)
@@ -40,13 +40,14 @@ _REFUSED = {400, 404, 413, 422, 500, 501}  # what servers answer that cannot tak
 Message = dict[str, Any]
 
 
-def open_model(spec: str) -> Endpoint:
+def open_model(spec: str, *, look_up: LookUp = by_system) -> Endpoint:
     """The server of a SPEC such as openai:MODEL@http://127.0.0.1:8080. UsageError where it is not on this machine."""
     address = parse_address(spec)
-    ip = resolve(address, allow_remote=False)
-    if standing_of(ip) != "loopback":
+    ips = resolve(address, allow_remote=False, look_up=look_up)
+    here = [ip for ip in ips if standing_of(ip) == "loopback"]
+    if not here:
         raise UsageError(f"{address.url} is not this machine, and the story would be sent there; name a server here")
-    return Endpoint(replace(address, host=str(ip)))
+    return Endpoint(address, here)
 
 
 def drive_by_model(session: Session, endpoint: Endpoint) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from canonry.config import EmbedSettings
 from canonry.embedders.replies import check_model, in_order, read_vectors
 from canonry.errors import EmbedderError
-from canonry.servers.address import Address
+from canonry.servers.address import Address, resolve
 from canonry.servers.endpoint import Endpoint, Patience, Reply, says_too_long
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class OpenAI:
 
 def open_interface(address: Address, settings: EmbedSettings) -> Interface:
     """The interface of a SPEC's server. Nothing is sent yet; its name is looked up."""
-    endpoint = Endpoint(address, allow_remote=settings.allow_remote)
+    endpoint = Endpoint(address, resolve(address, allow_remote=settings.allow_remote))
     return Ollama(endpoint, settings) if address.kind == "ollama" else OpenAI(endpoint, settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_DIMENSIONS = 16_384
+_MOST_OF_A_NAME = 1_000  # characters
+_QUANTISATION = re.compile(
+    r"(?:\A|[-._])((?:ud-)?i?q\d(?:_[a-z\d]+)*|b?f16|f32|fp(?:8|16|32)|int[48]|\d{1,2}-?bits?|mxfp4|awq|gptq)\Z"
+)
 
 
 def read_vectors(sent: Any, count: int, dimensions: int | None, spec: str) -> NDArray[np.float32]:
@@ -76,17 +81,55 @@ def in_order(data: Any, count: int, spec: str) -> list[Any]:
 
 def check_model(answered: Any, asked: str, spec: str) -> None:
     """Refuse the reply of another model; servers spell one model's name in several ways."""
-    if not isinstance(answered, str) or not answered:
-        return
-    ours, theirs = _plain_name(asked), _plain_name(answered)
-    if ours and theirs and ours not in theirs and theirs not in ours:
-        raise _refused(spec, f"vectors of another model, {answered[:80]!r}")
+    if isinstance(answered, str) and not _is_same(_read_name(asked), _read_name(answered)):
+        raise _refused(spec, f"vectors of another model, {answered[:80]!r} (name it so where it is the one you mean)")
 
 
-def _plain_name(model: str) -> str:
-    """The name without folder, file type, tag, quantisation and LM Studio's prefix."""
-    name = re.split(r"[\\/]", model.lower())[-1].removesuffix(".gguf").removeprefix("text-embedding-")
-    return re.split(r"[:@]", name)[0]
+@dataclass(frozen=True, slots=True)
+class _ModelName:
+    """A model's name in parts, each "" where it is not stated: `nomic-embed-text`, `v1.5` (Ollama's tag), `q8-0`."""
+
+    name: str
+    tag: str
+    quantisation: str
+
+
+def _is_same(one: _ModelName, other: _ModelName) -> bool:
+    """Whether two names may be of one model: nothing that both state differs. A tag may stand in the other's name."""
+    if not (one.name and other.name):
+        return True
+    if one.quantisation and other.quantisation and one.quantisation != other.quantisation:
+        return False
+    if one.name == other.name:
+        return one.tag == other.tag or not (one.tag and other.tag)
+    return any(
+        tagged.tag and not plain.tag and f"{tagged.name}-{tagged.tag}" == plain.name
+        for tagged, plain in ((one, other), (other, one))
+    )
+
+
+def _read_name(written: str) -> _ModelName:
+    """A name without its organisation or folders, file type and LM Studio's prefix."""
+    whole = written[:_MOST_OF_A_NAME].strip().lower().rstrip("\\/")
+    cached = re.search(
+        r"(?:\A|[\\/])models--(?:[^\\/]*--)?([^\\/]+)[\\/]snapshots\b", whole
+    )  # a hub's cache, as of vLLM
+    last = cached[1] if cached else re.split(r"[\\/]", whole)[-1]
+    last = re.split(r"-gguf_", last.removesuffix(".gguf"))[-1]  # llama.cpp's cache: org_repo-GGUF_file.gguf
+    name, *tags = re.split(r"[:@]", last.removeprefix("text-embedding-"))
+    name, of_name = _without_quantisation(name.removesuffix("-gguf"))
+    tag, of_tag = _without_quantisation("-".join(tag for tag in tags if tag != "latest"))
+    return _ModelName(_plain(name), _plain(tag), _plain(of_tag or of_name))
+
+
+def _without_quantisation(name: str) -> tuple[str, str]:
+    """(the name without how its weights are packed, how they are), as in `m.Q8_0`, `m-f16` and the tag `q4_K_M`."""
+    matched = _QUANTISATION.search(name)
+    return (name[: matched.start()], matched[1]) if matched else (name, "")
+
+
+def _plain(part: str) -> str:
+    return re.sub(r"[\s_-]+", "-", part).strip("-")
 
 
 def _refused(spec: str, what: str) -> EmbedderError:

@@ -11,6 +11,7 @@ from canonry.embedders import Embedder, knows
 
 _QUESTIONS = 5
 _PASSAGES = 8
+LEAST_MARGIN = 0.02  # of two cosines; less is chance
 SAMPLES = {
     "English": (
         "Who counts the ships in the evening?",
@@ -35,7 +36,12 @@ class Sample:
 
     @property
     def is_sound(self) -> bool:
-        return self.paraphrase > self.unrelated
+        return self.paraphrase - self.unrelated >= LEAST_MARGIN
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether the two differ by more than chance, whichever is nearer."""
+        return abs(self.paraphrase - self.unrelated) >= LEAST_MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,9 @@ class Trial:
     unknown: tuple[str, ...]
 
     @property
-    def is_sound(self) -> bool:
-        return all(sample.is_sound for sample in self.samples)
+    def unsound(self) -> tuple[str, ...]:
+        """The languages in which a paraphrase is not clearly nearer than something unrelated."""
+        return tuple(sample.language for sample in self.samples if not sample.is_sound)
 
 
 def try_out(embedder: Embedder) -> Trial:

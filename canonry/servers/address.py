@@ -28,6 +28,7 @@ _PRIVATE = tuple(
 )
 IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 LookUp = Callable[..., Iterable[tuple[Any, ...]]]  # as socket.getaddrinfo
+by_system: LookUp = socket.getaddrinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,11 @@ def standing_of(ip: IP) -> str:
     return "private" if any(ip in network for network in _PRIVATE if network.version == ip.version) else "remote"
 
 
-def resolve(address: Address, *, allow_remote: bool, look_up: LookUp = socket.getaddrinfo) -> IP:
-    """The one IP address that is called from now on, or the error of its use: unknown name, or not allowed."""
+def resolve(address: Address, *, allow_remote: bool, look_up: LookUp = by_system) -> tuple[IP, ...]:
+    """The IP addresses that may be called, each once, as the look-up orders them; never none.
+
+    The error of its use: unknown name, or none of them is allowed.
+    """
     try:
         found = [ipaddress.ip_address(address.host)]
     except ValueError:
@@ -134,9 +138,9 @@ def resolve(address: Address, *, allow_remote: bool, look_up: LookUp = socket.ge
             ) from error
         found = [ipaddress.ip_address(str(answer[4][0]).partition("%")[0]) for answer in answers]
     allowed = {"loopback", "private", *(("remote",) if allow_remote else ())}
-    usable = [ip for ip in found if standing_of(ip) in allowed]
+    usable = [ip for ip in dict.fromkeys(found) if standing_of(ip) in allowed]
     if usable:
-        return usable[0]
+        return tuple(usable)
     if all(standing_of(ip) == "unusable" for ip in found):
         raise address.use.error(f"{address.url}: {found[0]} is no address that can be called; write 127.0.0.1 instead")
     raise address.use.error(

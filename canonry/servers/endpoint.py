@@ -1,4 +1,4 @@
-"""One HTTP server that is asked for JSON: pinned to one address, patient within bounds, and never trusted.
+"""One HTTP server that is asked for JSON: pinned to the address that answered, patient within bounds, and never trusted.
 
 No redirect is followed, no proxy, key or password is taken from files or the environment but the one of its use, and no
 reply may be larger, slower or of another kind than what was asked for.
@@ -14,7 +14,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 
 from canonry.errors import CanonryError
-from canonry.servers.address import Address, resolve, standing_of
+from canonry.servers.address import IP, Address, standing_of
 
 CONNECTIONS = 4  # at once
 MOST_REPLY_BYTES = 64 * 1024 * 1024
@@ -83,12 +83,11 @@ class _Line:
 class Endpoint:
     """The server behind an address. For several threads; at most `CONNECTIONS` of them ask at once."""
 
-    def __init__(
-        self, address: Address, *, allow_remote: bool = False, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
-        """Resolve the name, once and for all; the error of its use where the address may not be called."""
+    def __init__(self, address: Address, ips: Sequence[IP], *, sleep: Callable[[float], None] = time.sleep) -> None:
+        """`ips` are what `resolve` found. The first that answers is the one that is called from then on."""
         self.address = address
-        self._ip = resolve(address, allow_remote=allow_remote)
+        self._ips = tuple(ips)
+        self._pinning = threading.Lock()
         self._sleep = sleep
         self._lines: queue.LifoQueue[_Line | None] = queue.LifoQueue()
         for _ in range(CONNECTIONS):
@@ -106,7 +105,7 @@ class Endpoint:
         key = os.environ.get(self.address.use.key, "").strip()
         if not key:
             return {}
-        if self.address.scheme == "http" and standing_of(self._ip) == "remote":
+        if self.address.scheme == "http" and any(standing_of(ip) == "remote" for ip in self._ips):
             use = self.address.use
             raise use.error(
                 f"{self.address.url}: {use.key} would travel unencrypted; write https:// in the {use.noun}'s address"
@@ -163,16 +162,7 @@ class Endpoint:
     def _exchange(
         self, line: _Line, path: str, body: dict[str, object] | None, patience: Patience, deadline: float
     ) -> Reply:
-        host = f"[{self._ip}]" if self._ip.version == 6 else str(self._ip)
-        request = line.client.build_request(
-            "GET" if body is None else "POST",
-            f"{self.address.scheme}://{host}:{self.address.port}{self.address.path}{path}",
-            json=body,
-            headers=self._headers,
-            timeout=httpx.Timeout(patience.whole_s, connect=min(patience.connect_s, patience.whole_s)),
-            extensions={"sni_hostname": self.address.host, "trace": line.trace},
-        )
-        response = line.client.send(request, stream=True)
+        response = self._answered(line, path, body, patience, deadline)
         try:
             if response.is_redirect or 300 <= response.status_code < 400:
                 raise self._unusable("a redirect, which is not followed; name the address it leads to")
@@ -182,6 +172,34 @@ class Endpoint:
         if response.status_code != 200:
             return Reply(response.status_code, text=_excerpt(raw), wait_s=_retry_after(response))
         return Reply(200, self._json(response, raw))
+
+    def _answered(
+        self, line: _Line, path: str, body: dict[str, object] | None, patience: Patience, deadline: float
+    ) -> httpx.Response:
+        """The begun response of the first address that takes a connection; the others are never called afterwards."""
+        ips = self._ips
+        for ip in ips:
+            host = f"[{ip}]" if ip.version == 6 else str(ip)
+            left_s = max(deadline - time.monotonic(), 0.001)
+            request = line.client.build_request(
+                "GET" if body is None else "POST",
+                f"{self.address.scheme}://{host}:{self.address.port}{self.address.path}{path}",
+                json=body,
+                headers=self._headers,
+                timeout=httpx.Timeout(patience.whole_s, connect=min(patience.connect_s, left_s)),
+                extensions={"sni_hostname": self.address.host, "trace": line.trace},
+            )
+            try:
+                response = line.client.send(request, stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if ip == ips[-1] or time.monotonic() >= deadline:
+                    raise
+                continue
+            with self._pinning:
+                if ip in self._ips:  # else another thread was answered by another one
+                    self._ips = (ip,)
+            return response
+        raise AssertionError("an endpoint has an address")
 
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
         """The whole body, while it is neither too large nor too slow."""

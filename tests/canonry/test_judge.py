@@ -21,7 +21,7 @@ from canonry.pack import build_pack
 from canonry.retrieval import Answer
 from canonry.tokens import count_tokens
 from tests.conftest import Workshop
-from tests.servers import Fault, Standin, answers, drips, drips_headers, fails, floods, grades, hangs_up
+from tests.servers import Fault, Standin, answers, drips, drips_headers, fails, floods, grades, hangs_up, looks_up
 
 Cli = Callable[..., tuple[int, str, str]]
 NAMES = ("brass", "zinc", "tin", "gold")
@@ -44,6 +44,14 @@ def at(workshop: Workshop, server: Standin) -> Layout:
 
 def texts(answer: Answer) -> list[str]:
     return [passage.exact_text.strip() for passage in answer.results]
+
+
+def test_each_address_of_its_name_is_tried(workshop: Workshop, at: Layout, server: Standin) -> None:
+    passages = workshop.ask(at).retrieve("lamp").results
+    server.write = grades(lambda passage: 2)
+    judge = Judge(JudgeSettings(url=f"http://lamp.example:{server.port}"), look_up=looks_up("::1", "127.0.0.1"))
+    with closing(judge):
+        assert judge.grade("lamp", passages) == (2, 2, 2, 2)
 
 
 def test_the_order_follows_the_grades_and_equal_ones_stay_as_found(

@@ -207,7 +207,7 @@ PLAIN = "# Zoë's inn\n\nTen rooms.\n\n  Two stairs."
     ],
     ids=["CRLF", "CR", "BOM", "end", "beginning", "blank lines", "line ends", "NFD", "full width", "hard space"],
 )
-def test_white_space_and_unicode_form_make_no_other_text(other: str) -> None:
+def test_line_ends_blanks_after_lines_blank_lines_and_unicode_form_make_no_other_text(other: str) -> None:
     assert other != PLAIN
     assert normal_form(other) == normal_form(PLAIN)
 
@@ -221,8 +221,10 @@ def test_white_space_and_unicode_form_make_no_other_text(other: str) -> None:
         PLAIN.replace("  Two", "Two"),
         PLAIN.replace("ë", "e"),
         PLAIN.replace("Ten rooms", "Tenrooms"),
+        PLAIN.replace("Ten rooms", "Ten  rooms"),
+        PLAIN.replace("Ten rooms", "Ten\nrooms"),
     ],
-    ids=["case", "punctuation", "paragraphs", "indentation", "accent", "word border"],
+    ids=["case", "punctuation", "paragraphs", "indentation", "accent", "word border", "two blanks", "another break"],
 )
 def test_everything_else_makes_another_text(other: str) -> None:
     assert normal_form(other) != normal_form(PLAIN)

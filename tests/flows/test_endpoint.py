@@ -15,10 +15,11 @@ from canonry.locking import writing
 from flows.endpoint import plan_of
 from flows.pipeline import InProcess, loaded, run_plan
 from flows.plan import make_plan
+from flows.workers import ASKED_AT_ONCE
 from stages.embed import without_vector
 from tests.conftest import Workshop
 from tests.fakes import WordBag
-from tests.servers import Standin, answers, fails, send, standin
+from tests.servers import Crowd, Standin, answers, fails, send, standin
 
 Run = Callable[..., tuple[int, str, str]]
 LORE = {"gate.md": "# Gate\n\nThe gatekeeper sleeps at noon.\n", "lamp.md": "# Lamp\n\nThe lamp burns whale oil.\n"}
@@ -111,6 +112,18 @@ def test_a_wrong_reply_in_the_middle_stores_nothing_of_it(workshop: Workshop, se
     server.log.clear()
     assert reindex(at) is None
     assert asked_lore(server) == 2
+
+
+@pytest.mark.parametrize("kind", ["ollama", "openai"])
+def test_texts_are_asked_for_several_at_once_and_no_more_than_the_bound(
+    workshop: Workshop, server: Standin, kind: str
+) -> None:
+    at, crowd = workshop.create(embedder=server.spec(kind), embed_batch="1"), Crowd()
+    server.fault = lambda server, handler, texts: "quay" in texts[0] and crowd(server, handler, texts)
+    lamps = [workshop.write(f"lore/{n}.md", f"Lamp {n} of the quay.\n") for n in range(4 * ASKED_AT_ONCE)]
+    report = workshop.bring(at, *lamps)
+    assert (report.index.degraded, report.index.embedded_texts) == (None, len(lamps))
+    assert 1 < crowd.most <= ASKED_AT_ONCE
 
 
 def test_a_new_digest_makes_new_vectors_beside_the_old(

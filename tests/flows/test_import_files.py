@@ -253,7 +253,7 @@ def test_the_same_text_in_another_form_is_a_duplicate_and_said_to_be_one(worksho
     other = workshop.write("b.md", "\ufeff# Zoe\u0308  \r\n\r\n\r\nA lamp.")
     (error,) = workshop.bring(at, other).rejected
     assert "same text as source a-" in error.reason
-    assert "white space or Unicode form" in error.reason
+    assert "line ends, trailing blanks, blank lines or Unicode form" in error.reason
     assert outcomes(workshop.bring(at, other, decide="reuse")) == [("b.md", "reused")]
     assert outcomes(workshop.bring(at, other, decide="separate")) == [("b.md", "new")]
 

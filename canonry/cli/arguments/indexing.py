@@ -39,8 +39,8 @@ def _add_import(commands: Any) -> None:
         "--on-duplicate",
         choices=("ask", "reuse", "separate", "cancel"),
         default="ask",
-        help="what to do with text that is here already, byte for byte or but for white space and Unicode form "
-        "(default: ask; without a terminal the file is refused)",
+        help="what to do with text that is here already, byte for byte or but for line ends, blanks at the end of a line, "
+        "runs of blank lines and Unicode form (default: ask; without a terminal the file is refused)",
     )
     parser.add_argument("--no-embed", action="store_true", help="leave the vectors to the next reindex")
 
@@ -104,8 +104,8 @@ def _add_embed(commands: Any) -> None:
     purge.add_argument("--yes", action="store_true", help="do not ask")
     test = command(
         group, "test", lazily("embedding", "test"), "try an embedder: does it answer, how quickly, is it sound",
-        "Ask an embedder for a few vectors: does it answer, of how many dimensions, how quickly, and is a paraphrase nearer\n"
-        "to a question than an unrelated sentence (in English, and in Chinese where the model knows the script)?",
+        "Ask an embedder for a few vectors: does it answer, of how many dimensions, how quickly, and is a paraphrase clearly\n"
+        "nearer to a question than an unrelated sentence (in English, and in Chinese where the model knows the script)?",
         campaign=False,
     )  # fmt: skip
     test.add_argument("spec", metavar="SPEC", help="minilm, static or e5")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from canonry.embedders import register
+from canonry.embedders.trial import Sample
 from flows.pipeline import loaded
 from tests.conftest import Once
 from tests.fakes import WordBag
@@ -22,6 +23,27 @@ class Backwards(WordBag):
 
     def embed_query(self, text: str) -> np.ndarray:
         return -super().embed_query(text)
+
+
+class EnglishAlone(WordBag):
+    """Says that it knows Chinese, and has nearly one vector for all of it."""
+
+    scripts = frozenset({"Latin", "Han"})
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        vectors = super().embed_documents(texts)
+        for at, text in enumerate(texts):
+            if not text.isascii():
+                vectors[at] = self._near(0.031 if "船" in text else 0.030)
+        return vectors
+
+    def embed_query(self, text: str) -> np.ndarray:
+        return super().embed_query(text) if text.isascii() else self._near(1.0)
+
+    def _near(self, cosine: float) -> np.ndarray:
+        vector = np.zeros(self.dimensions, np.float32)
+        vector[:2] = cosine, (1 - cosine**2) ** 0.5
+        return vector
 
 
 @pytest.fixture
@@ -132,6 +154,33 @@ def test_an_unsound_embedder_fails_its_test(run_cli: Cli) -> None:
     assert code == 1
     assert "NOT nearer" in out
     assert "choose another embedder" in err
+
+
+def test_an_embedder_of_english_alone_does_not_tell_chinese_apart(run_cli: Cli) -> None:
+    register(EnglishAlone("english_alone"))
+    code, out, err = run_cli("embed", "test", "english_alone")
+    lines = out.splitlines()
+    assert code == 1
+    assert lines[-2].startswith("English: ")
+    assert lines[-2].endswith(": nearer, as it should be")
+    assert lines[-1] == "Chinese: a paraphrase 0.03, unrelated 0.03: the model does NOT tell them apart"
+    assert err.splitlines() == [
+        "canonry: english_alone does not put a paraphrase before something unrelated in Chinese; "
+        "choose another embedder for such texts"
+    ]
+    samples = json.loads(run_cli("embed", "test", "english_alone", "--json")[1])["samples"]
+    assert [sample["sound"] for sample in samples] == [True, False]
+
+
+@pytest.mark.parametrize(("paraphrase", "unrelated", "sound", "told_apart"), [
+    (0.50, 0.47, True, True), (0.03, 0.029, False, False), (0.03, 0.03, False, False), (0.029, 0.03, False, False),
+    (0.47, 0.50, False, True),
+])  # fmt: skip
+def test_a_paraphrase_must_be_nearer_by_more_than_chance(
+    paraphrase: float, unrelated: float, sound: bool, told_apart: bool
+) -> None:
+    sample = Sample("English", paraphrase, unrelated)
+    assert (sample.is_sound, sample.is_told_apart) == (sound, told_apart)
 
 
 @pytest.mark.parametrize("spec", ["none", "gpt"])

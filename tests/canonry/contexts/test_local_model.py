@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from canonry.contexts.journal import open_journal
-from canonry.contexts.local_model import drive_by_model, open_model
+from canonry.contexts.local_model import PATIENCE, drive_by_model, open_model
 from canonry.contexts.session import Session, begin
 from canonry.contexts.task import Task
 from canonry.eligibility import Scope
 from canonry.errors import EmbedderError, UsageError
 from canonry.layout import Layout
 from tests.conftest import Workshop
-from tests.servers import send
+from tests.servers import looks_up, send
 
 Script = Callable[[dict[str, Any]], Any]  # the request -> the message of the model, or (status, content)
 
@@ -225,6 +225,14 @@ def test_only_this_machine_is_asked(host: str) -> None:
         open_model(f"openai:lantern@http://{host}:8080")
     with pytest.raises(EmbedderError):
         open_model("openai:lantern@http://93.184.216.34:80")
+
+
+def test_each_address_of_a_name_on_this_machine_is_tried_and_no_other(chat: Chat) -> None:
+    spec = chat.spec.replace("127.0.0.1", "lamp.example")
+    reply = open_model(spec, look_up=looks_up("::1", "10.0.0.7", "127.0.0.1")).ask("/v1/chat/completions", {}, PATIENCE)
+    assert reply.status == 200
+    with pytest.raises(UsageError, match="is not this machine"):
+        open_model(spec, look_up=looks_up("10.0.0.7"))
 
 
 def test_the_command_prints_what_a_model_selected(

@@ -8,6 +8,7 @@ import pytest
 
 from canonry.errors import EmbedderError, UsageError
 from canonry.servers.address import parse_address, resolve, standing_of
+from tests.servers import looks_up
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_an_address_beyond_private_networks_needs_the_setting(host: str) -> None
     address = parse_address(f"openai:m@http://{host}:1")
     with pytest.raises(EmbedderError, match="allow_remote"):
         resolve(address, allow_remote=False)
-    assert str(resolve(address, allow_remote=True)) == host.strip("[]")
+    assert [str(ip) for ip in resolve(address, allow_remote=True)] == [host.strip("[]")]
 
 
 def test_an_address_that_means_any_is_refused_with_the_one_to_write() -> None:
@@ -71,12 +72,9 @@ def test_an_address_that_means_any_is_refused_with_the_one_to_write() -> None:
 
 
 def test_a_name_is_looked_up_and_judged_by_what_it_means() -> None:
-    found = {"near.example": ["8.8.4.4", "192.168.7.7"], "far.example": ["8.8.4.4"]}
-
-    def look_up(host: str, port: int, **named: object) -> list[tuple[object, ...]]:
-        return [(0, 0, 0, "", (ip, port)) for ip in found[host]]
-
-    near = parse_address("openai:m@http://near.example")
-    assert str(resolve(near, allow_remote=False, look_up=look_up)) == "192.168.7.7"
+    near, far = parse_address("openai:m@http://near.example"), parse_address("openai:m@http://far.example")
+    mixed = looks_up("8.8.4.4", "192.168.7.7", "0.0.0.0", "::1", "192.168.7.7")
+    assert [str(ip) for ip in resolve(near, allow_remote=False, look_up=mixed)] == ["192.168.7.7", "::1"]
+    assert [str(ip) for ip in resolve(near, allow_remote=True, look_up=mixed)] == ["8.8.4.4", "192.168.7.7", "::1"]
     with pytest.raises(EmbedderError, match="allow_remote"):
-        resolve(parse_address("openai:m@http://far.example"), allow_remote=False, look_up=look_up)
+        resolve(far, allow_remote=False, look_up=looks_up("8.8.4.4"))

@@ -5,15 +5,31 @@ from __future__ import annotations
 import gzip
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import Any
 
 import httpx
 import pytest
 
 from canonry.errors import EmbedderError
-from canonry.servers.address import parse_address
-from canonry.servers.endpoint import MOST_WAIT_S, Endpoint, Patience
-from tests.servers import MODEL, Fault, Standin, answers, drips, drips_headers, fails, floods, hangs_up, standin
+from canonry.servers.address import LookUp, by_system, parse_address, resolve
+from canonry.servers.endpoint import CONNECTIONS, MOST_WAIT_S, Endpoint, Patience
+from tests.servers import (
+    MODEL,
+    Crowd,
+    Fault,
+    Standin,
+    answers,
+    drips,
+    drips_headers,
+    fails,
+    floods,
+    hangs_up,
+    looks_up,
+    standin,
+)
 
 BODY: dict[str, object] = {"model": MODEL, "input": ["a lamp"]}
 ONCE = Patience(connect_s=2, whole_s=10, retries=0)
@@ -30,8 +46,30 @@ class Sleeps:
         self.seconds.append(seconds)
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextmanager
+def second_server(port: int) -> Iterator[Standin]:
+    """Another server, at the same port of another address of this machine."""
+    try:
+        server = Standin("127.0.0.9", port)
+    except OSError:
+        pytest.skip("this system has no address 127.0.0.9")
+    with closing(server):
+        yield server
+
+
+def reach(spec: str, look_up: LookUp = by_system, **named: Any) -> Endpoint:
+    address = parse_address(spec)
+    return Endpoint(address, resolve(address, allow_remote=True, look_up=look_up), **named)
+
+
 def endpoint(server: Standin, sleep: Callable[[float], None] = time.sleep) -> Endpoint:
-    return Endpoint(parse_address(server.spec("openai")), sleep=sleep)
+    return reach(server.spec("openai"), sleep=sleep)
 
 
 def test_a_reply_is_the_json_that_was_sent(server: Standin) -> None:
@@ -132,14 +170,64 @@ def test_the_key_comes_from_the_environment(server: Standin, monkeypatch: pytest
 def test_a_key_never_travels_unencrypted_to_a_remote_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANONRY_API_KEY", "sesame")
     with pytest.raises(EmbedderError, match="unencrypted") as refused:
-        Endpoint(parse_address("openai:m@http://8.8.8.8:1"), allow_remote=True)
+        reach("openai:m@http://8.8.8.8:1")
     assert "sesame" not in str(refused.value)
+    with pytest.raises(EmbedderError, match="unencrypted"):
+        reach("openai:m@http://mixed.example:1", looks_up("192.168.7.7", "8.8.8.8"))
 
 
 def test_a_name_is_asked_for_at_the_address_it_was_resolved_to(server: Standin) -> None:
-    asked = Endpoint(parse_address(f"openai:{MODEL}@http://localhost:{server.port}"))
+    asked = reach(f"openai:{MODEL}@http://localhost:{server.port}")
     assert asked.ask("/v1/embeddings", BODY, ONCE).status == 200
     assert server.headers[0]["Host"] == f"localhost:{server.port}"
+
+
+@pytest.mark.parametrize("ips", [("::1", "127.0.0.1"), ("127.0.0.9", "::1", "127.0.0.1"), ("127.0.0.1", "::1")])
+def test_each_address_of_a_name_is_tried_and_the_one_that_answers_is_kept(ips: tuple[str, ...]) -> None:
+    looked_up: list[str] = []
+
+    def look_up(host: str, port: int, **named: object) -> Iterable[tuple[Any, ...]]:
+        looked_up.append(host)
+        return looks_up(*ips)(host, port)
+
+    with standin() as server:
+        asked = reach(f"openai:{MODEL}@http://lamp.example:{server.port}", look_up)
+        for _ in range(2):
+            assert asked.ask("/v1/embeddings", BODY, ONCE).status == 200
+        assert server.headers[0]["Host"] == f"lamp.example:{server.port}"
+        port = server.port
+    assert looked_up == ["lamp.example"]
+    asked.close()
+    with second_server(port) as other:
+        with pytest.raises(EmbedderError, match="connection refused"):
+            asked.ask("/v1/embeddings", BODY, ONCE)
+        assert other.paths == []
+
+
+def test_where_no_address_answers_it_is_said_once() -> None:
+    asked = reach(f"openai:m@http://lamp.example:{free_port()}", looks_up("127.0.0.9", "127.0.0.1"))
+    with pytest.raises(EmbedderError, match="connection refused") as refused:
+        asked.ask("/v1/embeddings", BODY, ONCE)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_address_that_took_the_connection_is_the_one_even_where_its_answer_is_of_no_use(server: Standin) -> None:
+    server.fault = answers(b"<html>", "text/html")
+    asked = reach(f"openai:{MODEL}@http://lamp.example:{server.port}", looks_up("127.0.0.1", "127.0.0.9"))
+    with second_server(server.port) as other:
+        for _ in range(2):
+            with pytest.raises(EmbedderError, match="text/html"):
+                asked.ask("/v1/embeddings", BODY, ONCE)
+        assert other.paths == []
+
+
+def test_several_requests_are_under_way_at_once_and_no_more_than_the_bound(server: Standin) -> None:
+    server.fault = crowd = Crowd()
+    asked = endpoint(server)
+    with ThreadPoolExecutor(4 * CONNECTIONS) as pool:
+        replies = list(pool.map(lambda _: asked.ask("/v1/embeddings", BODY, ONCE), range(6 * CONNECTIONS)))
+    assert {reply.status for reply in replies} == {200}
+    assert 1 < crowd.most <= CONNECTIONS
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -197,14 +285,9 @@ def test_a_dead_server_is_said_to_be_so_and_left_alone_for_a_while(server: Stand
 
 
 def test_nothing_listens_there() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     sleeps = Sleeps()
     with pytest.raises(EmbedderError, match="connection refused"):
-        Endpoint(parse_address(f"ollama:m@http://127.0.0.1:{port}"), sleep=sleeps).ask(
-            "/api/tags", None, Patience(2, 10, 5)
-        )
+        reach(f"ollama:m@http://127.0.0.1:{free_port()}", sleep=sleeps).ask("/api/tags", None, Patience(2, 10, 5))
     assert len(sleeps.seconds) == 2
 
 
