@@ -57,6 +57,11 @@ class Scope:
                 raise UsageError(f"class {name!r} is unknown; choose from {', '.join(CLASSES)}")
 
 
+def sight_of_all(scope: Scope) -> Scope:
+    """What a narrator of the highest level sees at the same time, of the same sources."""
+    return Scope(NARRATOR, HIGHEST_LEVEL, sources=scope.sources, as_of=scope.as_of)
+
+
 @dataclass(frozen=True, slots=True)
 class Clause:
     """One condition of the predicate. `is_privilege` marks those that keep a secret; `name` is for `canonry why`."""

@@ -60,7 +60,7 @@ def test_eyes_that_may_see_everything_are_told_which_is_forbidden(stock: Stock) 
         assemble(stock("writer"), [Ref("block:gold")], told_all=True)
     assert refused.value.ids == ("block:gold",)
     cellar = id_of(stock("narrator"), "CELLARWORD")
-    with pytest.raises(ForbiddenRole, match="out of sight of writer"):
+    with pytest.raises(ForbiddenRole, match="for writer: visibility: is hidden: for the narrator alone"):
         assemble(stock("writer"), [Ref(cellar)], told_all=True)
     with pytest.raises(MissingEvidence):
         assemble(stock("writer"), [Ref("nowhere")], told_all=True)
