@@ -21,6 +21,7 @@ from canonry.contexts.session import fold
 from canonry.dump import dump_rows
 from canonry.layout import Layout
 from tests.canonry.contexts.conftest import BLOCKS, Stock, id_of
+from tests.conftest import Workshop
 
 mcp = pytest.importorskip("mcp", reason="mcp (canonry[mcp]) is not installed")
 
@@ -70,6 +71,57 @@ def test_a_player_finds_reads_and_assembles(ask: Any, at: Layout) -> None:
     ask(work)
     assert rows(at) == before
     assert not at.sessions.exists()
+
+
+def test_what_is_put_together_is_what_was_read_and_holds_what_is_required(
+    ask: Any, stock: Stock, workshop: Workshop, at: Layout
+) -> None:
+    lamp, gate, cellar = (id_of(stock("narrator"), word) for word in ("whale oil", "gatekeeper", "CELLARWORD"))
+
+    async def assemble(client: Any, **arguments: Any) -> dict[str, Any]:
+        answer = await client.call_tool("assemble", arguments)
+        assert answer.is_error == ("error" in answer.structured_content)
+        return dict(answer.structured_content)
+
+    async def work(client: Any) -> None:
+        (read,) = (await client.call_tool("fetch", {"ids": [lamp]})).structured_content["items"]
+        ref = {key: read[key] for key in ("id", "fingerprint", "source_id")}
+        made = await assemble(client, items=[ref, gate], required=[ref])
+        assert [item["id"] for item in made["hot"]] == [lamp, "block:style"]
+        stale = await assemble(client, items=[{"id": lamp, "fingerprint": "0" * 32}])
+        assert (stale["error"], stale["ids"]) == ("StaleReference", [lamp])
+        lacking = await assemble(client, items=[gate], required=[lamp])
+        assert (lacking["error"], lacking["ids"]) == ("MissingEvidence", [lamp])
+        told = [await assemble(client, items=[gate], required=[id_]) for id_ in (cellar, "block:gold", "nowhere")]
+        assert {(one["error"], one["message"].replace(one["ids"][0], "?")) for one in told} == {
+            ("MissingEvidence", "'?': not there for player at spoiler level 0; search shows what is")
+        }
+        assert (await assemble(client, items=[{"id": lamp, "score": 1}]))["error"] == "MalformedCall"
+        workshop.bring(at, workshop.write("town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns tallow.\n"))
+        changed = await assemble(client, items=[ref])
+        assert (changed["error"], changed["ids"]) == ("StaleReference", [lamp])
+
+    ask(work)
+
+
+def test_a_pack_says_what_it_left_out_and_why_of_what_the_role_may_see(
+    ask: Any, workshop: Workshop, at: Layout
+) -> None:
+    long = "The lamp needs trimming each night, and again before dawn. " * 60
+    secret = f"# Lamp of SECRETNAME {{visibility=hidden}}\n\n{long}\n"
+    workshop.bring(at, workshop.write("long.md", f"---\nclass: canon\n---\n# Long lamp\n\n{long}\n\n{secret}"))
+
+    async def work(client: Any) -> dict[str, Any]:
+        return dict((await client.call_tool("pack", {"query": "lamp", "budget": 300})).structured_content)
+
+    made = ask(work)
+    assert [item["title"] for item in made["items"]] == ["town > Lamp"]
+    assert {tuple(one) for one in made["left"]} == {("id", "title", "reason")}
+    assert {one["title"] for one in made["left"]} == {"long > Long lamp"}
+    assert {one["reason"] for one in made["left"]} == {"over the whole budget"}
+    assert made["left_more"] == 0
+    assert "SECRETNAME" not in json.dumps(made)
+    assert "SECRETNAME" in json.dumps(ask(work, "--role", "narrator")["left"])
 
 
 def rows(at: Layout) -> list[bytes]:
