@@ -112,6 +112,22 @@ def test_wrong_options_are_wrong_usage(drive: Any, task: Path, run_cli: Run, wor
     assert not (workshop.data / "raw" / "vell" / "sessions.sqlite").exists()
 
 
+def test_the_first_line_of_a_session_that_goes_on_says_what_became_stale(
+    drive: Any, task: Path, run_cli: Run, workshop: Workshop
+) -> None:
+    lamp, gate = id_of(run_cli, workshop, "whale"), id_of(run_cli, workshop, "gatekeeper")
+    opening, *_ = drive("--task", task, lines=[{"call": "select", "items": [lamp, gate]}])[1]
+    assert opening["stale"] == []
+    workshop.write("lamp.md", "---\nclass: canon\nvisibility: hidden\n---\n# Lamp\n\nSECRETWORD is its oil.\n")
+    assert run_cli("import", workshop.root / "lore", "--data", workshop.data)[0] == 0
+    code, answers, err = drive("--session", opening["session"], lines=[])
+    assert (code, answers[0]["selected"]) == (3, [gate])
+    assert [(one["id"], one["error"]) for one in answers[0]["stale"]] == [(lamp, "MissingEvidence")]
+    assert answers[0]["stale"][0]["message"] in err
+    assert "SECRETWORD" not in json.dumps(answers) + err
+    assert "hidden" not in json.dumps(answers[0]["stale"])
+
+
 def test_a_killed_session_is_resumed_with_what_it_had(task: Path, run_cli: Run, workshop: Workshop) -> None:
     """A real process, killed without warning after its third answer; then a source changes."""
     lamp, gate = id_of(run_cli, workshop, "whale"), id_of(run_cli, workshop, "gatekeeper")

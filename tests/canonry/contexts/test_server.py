@@ -201,7 +201,7 @@ def test_a_game_that_goes_on_is_read_again(ask: Any, game: Save, tmp_path: Path)
     ask(work, "--save", path)
 
 
-def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, at: Layout, tmp_path: Path) -> None:
+def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, stock: Stock, at: Layout, tmp_path: Path) -> None:
     (tmp_path / "task.json").write_text(json.dumps({"task": "Write.", "role": "writer", "budget": {"calls": 4}}))
 
     async def begin(client: Any) -> str:
@@ -218,9 +218,15 @@ def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, at: Layout, tmp_pat
         assert [ref.id for ref in fold(journal.events(session)).selected] == ["block:plan"]
 
     async def end(client: Any) -> Any:
+        (stale,) = (await client.call_tool("task", {})).structured_content["stale"]
+        assert (stale["id"], stale["error"]) == (lamp, "StaleReference")
         return (await client.call_tool("stop", {})).structured_content
 
     (tmp_path / "blocks.json").unlink()
+    with open_journal(at, write=True) as journal:
+        lamp, last = id_of(stock("writer"), "whale oil"), len(journal.events(session))
+        refs = [{"id": "block:plan"}, {"id": lamp, "fingerprint": "0" * 32}]
+        journal.append(session, last + 1, "select", {"selected": refs})
     again = ["-m", "canonry", "mcp", "--data", str(at.root), "--session", session]
 
     async def run() -> Any:

@@ -197,6 +197,36 @@ def test_a_session_is_rebuilt_from_its_events_and_held_against_today(
         assert again.call("stop", {})["ok"]
 
 
+def test_whoever_drives_on_is_told_what_became_stale_until_it_selects_anew(
+    start: Begin, stock: Stock, workshop: Workshop, at: Layout
+) -> None:
+    inventory = stock("writer")
+    lamp, capital = id_of(inventory, "whale oil"), id_of(inventory, "Karth")
+    with start() as session:
+        assert session.opening()["stale"] == []
+        assert session.call("select", {"items": [lamp, capital]})["ok"]
+    workshop.bring(at, workshop.write("town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns tallow.\n"))
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        told = again.opening()["stale"]
+    assert [(one["id"], one["error"]) for one in told] == [(lamp, "StaleReference")]
+    assert "changed since selected" in told[0]["message"]
+    workshop.bring(
+        at, workshop.write("capital.md", "---\nvisibility: hidden\n---\n# Vell\n\nThe capital of Vell is Karth.\n")
+    )
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        both = again.opening()["stale"]
+        assert {**both[0], "message": ""} == {**told[0], "message": ""}, "who drives now may not be who was told before"
+        assert [(one["id"], one["error"]) for one in both[1:]] == [(capital, "MissingEvidence")]
+        assert "hidden" not in json.dumps(both)
+        assert again.call("select", {"items": []})["ok"]
+        assert again.opening()["stale"] == []
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        assert again.opening()["stale"] == []
+
+
 def test_two_drivers_of_one_session_do_not_both_go_on(start: Begin, workshop: Workshop, at: Layout) -> None:
     with start() as session, resumed(workshop, at, session.session_id) as other:
         assert other.call("fetch", {"ids": ["block:plan"]})["ok"]
