@@ -16,6 +16,7 @@ import pytest
 
 from canonry.canonlog.save import Save, write_save
 from canonry.catalog import Catalog
+from canonry.contexts.item import Item
 from canonry.contexts.journal import open_journal
 from canonry.contexts.session import fold
 from canonry.dump import dump_rows
@@ -145,6 +146,36 @@ def test_nothing_that_a_client_says_lets_it_see_more(ask: Any, stock: Stock) -> 
     kinds = [answer.structured_content["error"] for answer in answers]
     assert kinds == [*["MalformedCall"] * 8, *["MissingEvidence"] * 3, "MalformedCall"]
     assert "CELLARWORD" not in "".join(answer.content[0].text for answer in answers)
+
+
+def test_an_item_of_another_campaign_is_not_there(ask: Any, foreign: Item) -> None:
+    whole = {"id": foreign.id, "fingerprint": foreign.fingerprint, "source_id": foreign.source_id}
+    pairs: list[tuple[str, Any, Any]] = [
+        ("fetch", {"ids": [foreign.id]}, {"ids": ["nowhere"]}), ("assemble", {"items": [whole]}, {"items": ["nowhere"]}),
+        ("remember", {"text": "x", "ids": [foreign.id]}, {"text": "x", "ids": ["nowhere"]}),
+        (
+            "why", {"chunk_id": foreign.id, "query": "x", "role": "player"},
+            {"chunk_id": "nowhere", "query": "x", "role": "player"},
+        ),
+    ]  # fmt: skip
+
+    async def work(client: Any) -> None:
+        for name, known, unknown in pairs:
+            told = []
+            for arguments, id_ in ((known, foreign.id), (unknown, "nowhere")):
+                answer = await client.call_tool(name, arguments)
+                assert answer.is_error
+                assert (answer.structured_content["error"], answer.structured_content["ids"]) == (
+                    "MissingEvidence",
+                    [id_],
+                )
+                told.append(answer.content[0].text.replace(id_, "?"))
+            assert told[0] == told[1], name
+            assert not [word for word in ("FOREIGNWORD", "uildhall", "othercampaign") if word in told[0]]
+        found = await client.call_tool("search", {"query": "FOREIGNWORD guildhall"})
+        assert found.structured_content["candidates"] == []
+
+    ask(work, "-c", "vell", "--role", "narrator", "--write")
 
 
 def test_a_narrator_looks_at_other_roles_within_its_own_sight(ask: Any, stock: Stock) -> None:

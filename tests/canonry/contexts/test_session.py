@@ -13,6 +13,7 @@ import pytest
 from canonry.canonlog.save import Save, write_save
 from canonry.contexts.assembly import Ref
 from canonry.contexts.failures import MalformedCall, SessionClosed
+from canonry.contexts.item import Item
 from canonry.contexts.journal import open_journal
 from canonry.contexts.session import CHECKPOINT_EVERY, Session, begin, fold, resume
 from canonry.contexts.task import Task
@@ -114,6 +115,30 @@ def test_what_is_forbidden_and_what_never_was_are_answered_alike(start: Begin, s
             assert (answer["error"], answer["ids"]) == ("MissingEvidence", [id_])
             told.append(answer["message"].replace(id_, "?"))
         assert len({*told}) == 1
+
+
+@pytest.mark.parametrize("call", ["fetch", "select"])
+def test_an_item_of_another_campaign_is_not_there_and_the_session_goes_on(
+    start: Begin, workshop: Workshop, at: Layout, foreign: Item, call: str
+) -> None:
+    refs: list[Any] = ["nowhere", foreign.id]
+    if call == "select":
+        refs.append({"id": foreign.id, "fingerprint": foreign.fingerprint, "source_id": foreign.source_id})
+    with start() as session:
+        assert session.call("select", {"items": ["block:plan"]})["ok"]
+        told = []
+        for ref in refs:
+            answer = session.call(call, {"ids" if call == "fetch" else "items": ["block:plan", ref]})
+            id_ = ref if isinstance(ref, str) else ref["id"]
+            assert (answer["ok"], answer["error"], answer["ids"]) == (False, "MissingEvidence", [id_])
+            told.append(answer["message"].replace(id_, "?"))
+        assert len({*told}) == 1
+        hidden = ("FOREIGNWORD", "uildhall", "othercampaign", foreign.source_id)
+        assert not [word for word in hidden if word in str(told)]
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        assert [ref.id for ref in again.state.selected] == ["block:plan"]
+        assert again.call("stop", {})["ok"]
 
 
 def test_a_task_that_allows_no_search_has_none(start: Begin) -> None:
