@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 from canonry import ranking, standing
 from canonry.catalog import Catalog
 from canonry.context import NO_CONTEXT, QueryContext, Surroundings
-from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources, failing, sight_of_all
+from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources, failing_of, sight_of_all
 from canonry.errors import EmbedderError
 from canonry.fuse import Fusion
 from canonry.gate import default_mode
@@ -289,8 +289,9 @@ class Campaign:
 
 def _rules_against(db: sqlite3.Connection, scope: Scope, chunk_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     everything = standing.named_rows(db, eligible_ranges(db, sight_of_all(scope)), chunk_ids)
-    found: dict[str, dict[str, str]] = {}
-    for chunk_id, row in everything.items():
-        if clauses := failing(db, row, scope):
-            found[chunk_id] = {name: reason for name, (reason, _) in obstacles(db, row, clauses).items()}
-    return found
+    against = failing_of(db, everything.values(), scope)
+    return {
+        chunk_id: {name: reason for name, (reason, _) in obstacles(db, row, against[row]).items()}
+        for chunk_id, row in everything.items()
+        if row in against
+    }

@@ -34,7 +34,7 @@ SELECT s.source_id, s.class, s.source_type, s.superseded_by,
        max(s.spoiler_level, r.spoiler_level, iif(v.valid_to IS NULL, 0, v.stated_level)), v.version_id, v.valid_from,
        (SELECT group_concat(label, ', ') FROM cat.source_label l WHERE l.source_id = s.source_id AND l.kind = 'allowed_role')
 FROM run r JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)
-WHERE ? BETWEEN r.first AND r.last
+WHERE r.first = (SELECT max(first) FROM run WHERE first <= ?)
 """
 
 
