@@ -38,6 +38,8 @@ MAX_RATIO = 200  # bytes of a member for each byte of it in the archive
 RATIO_FREE_BYTES = 1 << 20  # a member below this may be packed as tightly as it likes
 ENTRY_BYTES = 200  # of the zip's list of entries, for each member that is allowed
 MANIFEST_BYTES = 320  # of the manifest, for each member that is allowed
+MOST_BYTES = 2**62  # and members, that limits may allow
+MOST_MEMBERS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class Limits:
     def __post_init__(self) -> None:
         if self.bytes < 1 or self.members < 1:
             raise UsageError(f"limits of {self.bytes} bytes and {self.members} members let nothing in: choose others")
+        if self.bytes > MOST_BYTES or self.members > MOST_MEMBERS:
+            raise UsageError(
+                f"limits of {self.bytes} bytes and {self.members} members are more than any archive has: choose up to "
+                f"{MOST_BYTES} bytes and {MOST_MEMBERS} members"
+            )
 
     @property
     def list_bytes(self) -> int:

@@ -67,14 +67,19 @@ class Catalog:
         return cls(database.open_writer(path), path)
 
     @classmethod
-    def open(cls, path: Path, *, write: bool = False) -> Catalog:
-        """An existing catalog; one of an earlier canonry is brought up to date first, one of a later canonry is refused."""
+    def open(cls, path: Path, *, write: bool = False, wait_s: float = database.BUSY_TIMEOUT_S) -> Catalog:
+        """An existing catalog; one of an earlier canonry is brought up to date first, one of a later canonry is refused.
+
+        `wait_s` is how long its writer waits for another program that holds the file.
+        """
         if not path.exists():
             raise NotFound(
                 f"campaign {path.parent.name!r} does not exist here; "
                 f"`canonry campaign create {path.parent.name}` makes it, `canonry campaign list` shows what there is"
             )
-        with database.plain_errors(path, "restore the campaign from an export, or check the data directory"):
+        with database.plain_errors(
+            path, "restore the campaign from an export, or check the data directory", wait_s=wait_s
+        ):
             reader = database.open_reader(path)
             try:
                 version = upgrade.version_of(reader, path)
@@ -86,7 +91,7 @@ class Catalog:
             reader.close()
             if version < len(MIGRATIONS):
                 upgrade.bring_up_to_date(path, locked=write)
-            return cls(database.open_writer(path) if write else database.open_reader(path), path)
+            return cls(database.open_writer(path, wait_s=wait_s) if write else database.open_reader(path), path)
 
     def close(self) -> None:
         self.connection.close()

@@ -14,9 +14,12 @@ from canonry.errors import Busy, DamagedData, NoSpace
 BUSY_TIMEOUT_S = 30
 
 
-def open_writer(path: Path, *, synchronous: str = "FULL") -> sqlite3.Connection:
-    """A connection that may write; creates the file. The caller holds the campaign's lock."""
-    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+def open_writer(path: Path, *, synchronous: str = "FULL", wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """A connection that may write; creates the file. The caller holds the campaign's lock.
+
+    `wait_s` is for programs that know of no such lock.
+    """
+    connection = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -60,14 +63,14 @@ def empty_log(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def plain_errors(path: Path, repair: str) -> Iterator[None]:
-    """Turn SQLite's errors about `path` into one line that ends with what to do."""
+def plain_errors(path: Path, repair: str, *, wait_s: float = BUSY_TIMEOUT_S) -> Iterator[None]:
+    """Turn SQLite's errors about `path` into one line that ends with what to do. `wait_s`: how long a lock was waited for."""
     try:
         yield
     except sqlite3.OperationalError as error:
         text = str(error)
         if "locked" in text or "busy" in text:
-            raise Busy(f"{path}: another process kept it locked for {BUSY_TIMEOUT_S} s; try again") from error
+            raise Busy(f"{path}: another process kept it locked for {wait_s:g} s; try again") from error
         if "full" in text or "readonly" in text or "disk I/O" in text:
             raise NoSpace(f"{path}: {text}; free some space or make the folder writable, then try again") from error
         raise DamagedData(f"{path}: {text}; {repair}") from error

@@ -41,6 +41,7 @@ class Scope:
     sources: tuple[str, ...] = ()
     as_of: str | None = None  # as canonry.timestamps.parse_instant gives it
     story_time: int | None = None  # how far the story is for the character that asks, in story order
+    unreviewed: bool = False  # knowledge entries that wait for a review, or were rejected, too
 
     def __post_init__(self) -> None:
         if not is_role(self.role):
@@ -74,6 +75,7 @@ class Clause:
 
 
 _PAST = "v.valid_to IS NOT NULL"
+_REVIEWED = "({0}.status IS NULL OR {0}.status = 'approved')"
 
 
 def _as_it_was(scope: Scope, tags: tuple[str, ...]) -> list[Clause]:
@@ -101,6 +103,7 @@ def clauses(scope: Scope) -> list[Clause]:
     marks = ", ".join("?" * len(tags))
     found = [
         Clause("enabled", "s.enabled = 1"),
+        *([] if scope.unreviewed else [Clause("review", _REVIEWED.format("s"))]),
         Clause("spoiler level", "max(s.spoiler_level, r.spoiler_level) <= ?", (scope.spoiler_level,), True),
         *_as_it_was(scope, tags),
     ]
@@ -136,7 +139,7 @@ def clauses(scope: Scope) -> list[Clause]:
 def _successor(scope: Scope, tags: tuple[str, ...]) -> Clause:
     """A source gives way to its successor where the scope may see that: a successor in secret changes nothing in sight."""
     labels = "EXISTS (SELECT 1 FROM cat.source_label l WHERE l.source_id = n.source_id AND l.kind = '{}'{})"
-    conditions = ["n.source_id = s.superseded_by", "n.enabled = 1", "n.spoiler_level <= ?"]
+    conditions = ["n.source_id = s.superseded_by", "n.enabled = 1", _REVIEWED.format("n"), "n.spoiler_level <= ?"]
     values: list[object] = [scope.spoiler_level]
     if scope.role != NARRATOR:
         conditions.append("n.visibility = 'normal'")

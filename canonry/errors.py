@@ -6,6 +6,7 @@ CanonryError                 the base: one line that says what, where and what t
 ├── RejectedFile             a file that is not imported, with the reason; the rest of the batch goes on
 ├── RefusedArchive           an archive that is not restored, with the entry and the reason; nothing was written
 ├── DamagedData              a stored file that is not what it says it is; the message names the repair
+│   └── LaterCatalog         a catalog that a later canonry wrote; whole, but not for this one to read
 ├── IndexMissing             the campaign has no index yet, or one of another contract; `canonry reindex` builds it
 ├── Busy                     another process holds the campaign's write lock, named in the message
 ├── PinDoesNotFit            a pinned passage is larger than the room of its pack
@@ -73,6 +74,10 @@ def shown(name: str) -> str:
 
 class DamagedData(CanonryError):
     """A stored file is missing, truncated or foreign."""
+
+
+class LaterCatalog(DamagedData):
+    """A catalog of a later canonry, which can read it."""
 
 
 class IndexMissing(CanonryError):

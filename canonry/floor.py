@@ -43,7 +43,9 @@ class Floor:
     def __init__(self, db: sqlite3.Connection, query: Query) -> None:
         self._db = db
         asked = [*query.terms, *query.prefixes, *(term for phrase in query.phrases for term in phrase)]
-        terms = [term for term in dict.fromkeys(asked) if term not in FUNCTION_WORDS] or asked
+        terms = [term for term in dict.fromkeys(asked) if term not in FUNCTION_WORDS]
+        self._asks_nothing = not terms and not query.phrases  # "and then what?"
+        terms = terms or asked
         self._rows = int(lexical.meta(db, "rows") or 0)
         self._weights = _weights(db, terms, self._rows)
         self._total = sum(self._weights.values())
@@ -70,8 +72,11 @@ class Floor:
         return {hit.row for hit in hits if hit.score >= least}
 
     def is_reached(self, rows: Sequence[int]) -> bool:
-        """Whether one of the first rows holds enough of the question to answer it; the best are looked at first."""
-        return any(
+        """Whether one of the first rows holds enough of the question to answer it; the best are looked at first.
+
+        A question of function words alone, not quoted, is answered by nothing.
+        """
+        return not self._asks_nothing and any(
             self._answers(self.coverage(terms))
             for some in (rows[:LOOKED_AT_FIRST], rows[LOOKED_AT_FIRST:LOOKED_AT])
             for terms in read_terms(self._db, some).values()

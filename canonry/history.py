@@ -50,9 +50,9 @@ def record_pack(at: Layout, pack: Pack) -> Pack:
     supplied = json.dumps(pack.as_json(), ensure_ascii=False)
     try:
         with (
-            plain_errors(at.catalog, "restore the campaign from an export"),
+            plain_errors(at.catalog, "restore the campaign from an export", wait_s=_LOCK_WAIT_S),
             writing(at, wait_s=_LOCK_WAIT_S),
-            closing(Catalog.open(at.catalog, write=True)) as catalog,
+            closing(Catalog.open(at.catalog, write=True, wait_s=_LOCK_WAIT_S)) as catalog,
         ):
             return replace(pack, pack_id=_add_record(catalog, pack.scope.role, pack.query, supplied))
     except CanonryError as error:

@@ -179,7 +179,7 @@ class Assembler:
         self._floor = floor
         self._fusion = fusion or DEFAULT_FUSION
         self._shares: dict[str, dict[int, float]] = {}
-        if len(legs) > 1:
+        if explain and len(legs) > 1:
             heads = {leg.name: [(hit.row, hit.score) for hit in leg.hits[:CANDIDATES]] for leg in legs}
             self._shares = self._fusion.shares(heads)
 

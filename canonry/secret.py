@@ -24,9 +24,9 @@ def campaign_secret(at: Layout) -> tuple[str, str]:
     secret = secrets.token_hex(32)
     try:
         with (
-            plain_errors(at.catalog, "restore the campaign from an export"),
+            plain_errors(at.catalog, "restore the campaign from an export", wait_s=_LOCK_WAIT_S),
             writing(at, wait_s=_LOCK_WAIT_S),
-            closing(Catalog.open(at.catalog, write=True)) as catalog,
+            closing(Catalog.open(at.catalog, write=True, wait_s=_LOCK_WAIT_S)) as catalog,
         ):
             return catalog.keep_meta(KEPT_AS, secret), ""
     except CanonryError as error:

@@ -201,11 +201,12 @@ def word_list(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Pairs of Chinese characters, as they are indexed, that carry no subject: pronouns, connectives, what questions are asked with.
+# Chinese characters and pairs of them, as they are indexed, that carry no subject: particles, pronouns, connectives, what
+# questions are asked with.
 _FUNCTION_PAIRS = word_list(
     "我们 你们 他们 她们 它们 自己 这个 那个 一个 这些 那些 一些 因为 所以 但是 如果 然后 以及 并且 而且 或者 还是 可以 没有 不是 就是 "
     "已经 正在 应该 需要 之后 之前 以后 以前 这里 那里 其中 之间 什么 什麼 是什 么是 有什 的什 了什 为什 怎么 怎样 如何 多少 多久 有多 "
-    "是多 哪个 哪些 哪里 哪位 哪年 哪一 是哪 在哪 有哪 是谁 谁是 几个 何时"
+    "是多 哪个 哪些 哪里 哪位 哪年 哪一 是哪 在哪 有哪 是谁 谁是 谁的 这是 那是 几个 何时 的 了 吗 呢 吧 啊 呀 嘛 是 在 与 和 被"
 )
 # Words that carry no subject in a question. They are indexed, and asked for where there is nothing else.
 FUNCTION_WORDS = _FUNCTION_PAIRS | frozenset(
@@ -215,7 +216,7 @@ FUNCTION_WORDS = _FUNCTION_PAIRS | frozenset(
         "hers herself him himself his how i if in into is it its itself just me more most my myself no nor not of off on "
         "once only or other our ours out over own same she should so some such than that the their theirs them then "
         "there these they this those through to too under until up very was we were what when where which while who "
-        "whom whose why will with would you your yours "
+        "whom whose why will with would you your yours tell something anything everything please "
         "didn doesn wasn weren isn aren couldn shouldn wouldn won don hasn haven hadn t s re ve ll d m"
     ).split()
 )

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from canonry import database
-from canonry.errors import DamagedData, NoSpace
+from canonry.errors import DamagedData, LaterCatalog, NoSpace
 from canonry.files import whole_file
 from canonry.layout import Layout
 from canonry.migrations import APPLICATION_ID, MIGRATIONS
@@ -25,7 +25,7 @@ def version_of(db: sqlite3.Connection, path: Path) -> int:
         raise DamagedData(f"{path}: not a canonry catalog; restore the campaign from an export")
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if not 0 < version <= len(MIGRATIONS):
-        raise DamagedData(
+        raise (LaterCatalog if version > 0 else DamagedData)(
             f"{path}: catalog version {version}, this canonry reads {len(MIGRATIONS)}; nothing was changed; "
             f"install {_writer_of(db)}, or a later one"
         )

@@ -113,8 +113,15 @@ class Funnel:
     def _ranked(self, row: int, chunk_id: str) -> Verdict:
         for place, ranked in enumerate(self.ranking.chosen, 1):
             if ranked.row == row:
+                found = self.ranking
                 shown = Assembler(
-                    self.db, self.at, self.ranking.legs, self.request.query, explain=False, floor=self.ranking.floor
+                    self.db,
+                    self.at,
+                    found.legs,
+                    self.request.query,
+                    explain=False,
+                    floor=found.floor,
+                    fusion=found.fusion,
                 )
                 return self._placed(chunk_id, place, shown.ranked(ranked).reasons)
         if row in self.ranking.copy_of:
@@ -192,6 +199,7 @@ def _obstacle(name: str, facts: tuple[object, ...]) -> tuple[str, str]:
     source, class_, type_, successor, level, version, valid_from, roles = facts
     told = {
         "enabled": (f"its source {source} is disabled", f"`canonry source enable {source}`"),
+        "review": (f"its entry {source} is not approved", f"`canonry entry review {source} --approve`"),
         "spoiler level": (f"is of spoiler level {level}", f"--spoiler-level {level}"),
         "successor": (
             f"its source {source} is superseded by {successor}",

@@ -45,7 +45,9 @@ def located(at: Layout, questions: QuestionSet) -> dict[str, list[Place]]:
 
 
 def _stretches(at: Layout) -> dict[str, list[Stretch]]:
-    """Version id -> what stands under its headings, in the order of the file."""
+    """Version id -> what stands under its headings, in the order of the file; empty where nothing was imported yet."""
+    if not at.lexical.exists():
+        return {}
     with closing(database.open_reader(at.lexical)) as db:
         found: dict[str, list[Stretch]] = {}
         for version_id, path, start, end in db.execute(

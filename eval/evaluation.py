@@ -20,7 +20,7 @@ from canonry.timestamps import now
 from canonry.tokens import COUNTER
 from eval.asking import ask_all, ask_cold, located
 from eval.judge import Place, covered
-from eval.metrics import KS, Result, Values, forbidden, leaks, names, per_question, wanted
+from eval.metrics import DEPTH, KS, Result, Values, forbidden, leaks, names, per_question, wanted
 from eval.questions import UNANSWERABLE, QuestionSet
 from eval.significance import Comparison, compare
 
@@ -67,6 +67,13 @@ class Evaluation:
     counter: str = COUNTER
     contract: str = field(default=CONTRACT)
 
+    def judged(self, kind: str) -> int:
+        """How many questions of the kind have a place to find, which is what its means are over."""
+        return max(
+            (int(figures.by_kind[kind]["questions"]) for figures in self.modes.values() if kind in figures.by_kind),
+            default=0,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The whole as a JSON document."""
         return asdict(self)
@@ -85,9 +92,14 @@ def evaluate(
 ) -> Evaluation:
     """Ask every question in every mode, in order. `cold` processes a mode are started to time a first question."""
     places = located(at, questions)
-    results = {mode: ask_all(at, questions.questions, mode, max(ks), packs, progress) for mode in modes}
+    results = {mode: ask_all(at, questions.questions, mode, asked_for(ks), packs, progress) for mode in modes}
     cold_ms = {mode: ask_cold(at, questions.questions, mode, cold) for mode in modes}
     return summed_up(at, questions, set_name, places, results, cold_ms, ks)
+
+
+def asked_for(ks: Sequence[int]) -> int:
+    """How many results each question is asked for: RR and nDCG look at the first ten, whatever the cut-offs are."""
+    return max(*ks, DEPTH)
 
 
 def summed_up(

@@ -106,7 +106,7 @@ def _by_kind(found: Evaluation, axes: Axes) -> bool:
             color=_colour(mode),
         )
     axes.set(ylabel="nDCG@10", ylim=(0, 1.02))
-    axes.set_xticks(range(len(kinds)), [f"{kind}\n({found.kinds[kind]})" for kind in kinds], fontsize=8)
+    axes.set_xticks(range(len(kinds)), [f"{kind}\n({found.judged(kind)})" for kind in kinds], fontsize=8)
     axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     axes.grid(axis="y", alpha=0.3)
     return bool(kinds)
@@ -163,7 +163,7 @@ def _leaks(found: Evaluation, axes: Axes) -> bool:
     )
     axes.set_yticks(sorted({0, max(1, *(max(f.leaks, f.pack_leaks) for f in found.modes.values()))}))
     axes.legend(frameon=False)
-    return True
+    return any(figures.leaks or figures.pack_leaks for figures in found.modes.values())
 
 
 def _budget(found: Evaluation, axes: Axes) -> bool:
@@ -192,7 +192,11 @@ def _colour(mode: str) -> str:
 
 _PLOTS = (
     ("Recall by k", "The share of the judged places that the first k passages cover.", _recall),
-    ("By kind of question", "nDCG@10; the number of questions is in brackets.", _by_kind),
+    (
+        "By kind of question",
+        "nDCG@10; the number of judged questions, which it is the mean of, is in brackets.",
+        _by_kind,
+    ),
     (
         "Against search by words",
         "Right of the line is better; an interval that crosses it may be chance.",

@@ -97,7 +97,8 @@ class QuestionSet:
         if unjudged:
             found.append(f"left out, asked but not judged ({len(unjudged)}): {', '.join(unjudged)}")
         if unasked:
-            found.append(f"left out, judged but not asked ({len(self.unasked)} judgements): {', '.join(unasked)}")
+            count = f"{len(self.unasked)} judgement{'s' if len(self.unasked) > 1 else ''}"
+            found.append(f"left out, judged but not asked ({count}): {', '.join(unasked)}")
         return tuple(found)
 
 

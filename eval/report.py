@@ -84,6 +84,7 @@ def markdown(found: Evaluation, checks: Sequence[Check] = ()) -> str:
         f"# Evaluation of {found.campaign_id}: {found.set_name}", "",
         f"{found.counts['questions']} questions, {found.counts['judgements']} judgements, {found.created_at[:19]} UTC. "
         f"{found.counts['judged']} have a place to find; {found.counts['without_answer']} have none and are left out of the means.", "",
+        *_listed(found.counts["gaps"]),
         _row("mode", *shown, "leaks", "pack leaks", "empty when it should", "p50 ms", "p95 ms", "cold ms", "pack tokens"),
         _row(*["---"] * (len(shown) + 8)),
     ]  # fmt: skip
@@ -107,12 +108,14 @@ def markdown(found: Evaluation, checks: Sequence[Check] = ()) -> str:
         "",
         "## nDCG@10 by kind",
         "",
-        _row("kind", "questions", *found.modes),
-        _row(*["---"] * (2 + len(found.modes))),
+        _row("kind", "asked", "judged", *found.modes),
+        _row(*["---"] * (3 + len(found.modes))),
     ]
     for kind, number in found.kinds.items():
         values = [found.modes[mode].by_kind.get(kind, {}).get("nDCG@10") for mode in found.modes]
-        lines.append(_row(kind, number, *("–" if value is None else f"{value:.3f}" for value in values)))
+        lines.append(
+            _row(kind, number, found.judged(kind), *("–" if value is None else f"{value:.3f}" for value in values))
+        )
     if found.comparisons:
         lines += [
             "",
@@ -199,6 +202,11 @@ def _run(found: Evaluation, mode: str) -> str:
 
 def _told(one: Check) -> dict[str, object]:
     return {"name": one.name, "wanted": one.wanted, "found": one.found, "holds": one.holds}
+
+
+def _listed(sentences: Sequence[str]) -> list[str]:
+    """A list in Markdown, with the blank line behind it; nothing where there is nothing to say."""
+    return [*(f"- {sentence}" for sentence in sentences), ""] if sentences else []
 
 
 def _row(*cells: object) -> str:

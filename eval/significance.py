@@ -62,9 +62,14 @@ def _paired(measure: str, kind: str, values: Sequence[float]) -> Comparison:
 
 
 def _interval_and_p(differences: np.ndarray) -> tuple[float, float, float]:
-    """(low, high, p): of questions that are all alike the interval is a point, and p is 1 where they do not differ."""
+    """(low, high, p): of questions that are all alike the interval is a point, and p is 1 where they do not differ.
+
+    One question alone shows nothing: its p is 1.
+    """
     if not differences.any():
         return 0.0, 0.0, 1.0
+    if len(differences) == 1:
+        return float(differences[0]), float(differences[0]), 1.0
     from scipy import stats
 
     batch = max(1, _HELD // len(differences))
@@ -76,7 +81,7 @@ def _interval_and_p(differences: np.ndarray) -> tuple[float, float, float]:
         batch=batch,
         rng=np.random.default_rng(1),
     )
-    if len(differences) < 2 or np.ptp(differences) == 0:
+    if np.ptp(differences) == 0:
         return float(differences[0]), float(differences[0]), float(test.pvalue)
     interval = stats.bootstrap(
         (differences,),

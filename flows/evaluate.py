@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from canonry.layout import Layout
 from eval.asking import ask_all, ask_cold, located
-from eval.evaluation import Evaluation, Progress, summed_up
+from eval.evaluation import Evaluation, Progress, asked_for, summed_up
 from eval.gate import Check, check
 from eval.judge import Place
 from eval.metrics import KS
@@ -100,7 +100,7 @@ def _steps(at: Layout, wanted: Request, step: Any, progress: Progress) -> Outcom
     questions = wanted.questions
     places: dict[str, list[Place]] = step("judge", located, at, questions)
     results = {
-        mode: step(f"ask {mode}", ask_all, at, questions.questions, mode, max(wanted.ks), wanted.packs, progress)
+        mode: step(f"ask {mode}", ask_all, at, questions.questions, mode, asked_for(wanted.ks), wanted.packs, progress)
         for mode in wanted.modes
     }
     cold = {

@@ -22,6 +22,7 @@ from canonry.catalog import Catalog
 from canonry.contexts import journal as journals
 from canonry.contexts import transfer
 from canonry.contexts.journal import Journal
+from canonry.damage import catalog_damage
 from canonry.embedders import NO_EMBEDDER
 from canonry.errors import UsageError
 from canonry.files import remove, room_for, sync_file, sync_folder
@@ -87,6 +88,12 @@ def restore(
 
 def check_free(at: Layout) -> None:
     """UsageError where there is a campaign of that id, or what is left of one."""
+    damage = catalog_damage(at)
+    if damage:
+        raise UsageError(
+            f"campaign {at.campaign!r} is there already in {at.root}, but its catalog {damage}; delete it first "
+            f"(`canonry campaign delete {at.campaign}`), then restore, or restore as another with --as ID"
+        )
     if at.catalog.exists():
         raise UsageError(
             f"campaign {at.campaign!r} exists already in {at.root}; restore it as another with --as ID, or delete the one "

@@ -75,6 +75,7 @@ def classify(
         except UsageError as error:
             raise RejectedFile(name, f"its metadata says {error}") from None
         extra |= {key: value for key, value in statement.items() if key not in KNOWN_KEYS}
+    warnings += _without_roles(facts, stated)
     if data:
         warnings += find_lost_marks(data, KINDS.get(Path(name).suffix.lower(), "markdown"))
     extra |= {key: value for key, value in front.fields.items() if key not in fields}
@@ -84,6 +85,18 @@ def classify(
     facts = replace(facts, extra=json.dumps(extra, ensure_ascii=False, sort_keys=True))
     heading_rules = tuple(rule for pattern, rule in rules.headings if matches(name, pattern))
     return facts, heading_rules, [front.warning, *warnings] if front.warning else warnings
+
+
+def _without_roles(facts: SourceFacts, stated: Sequence[Mapping[str, object]]) -> list[str]:
+    """A warning where a list of roles is empty and hides nothing: `known_by: []` beside it is nobody's."""
+    if facts.allowed_roles or facts.visibility == "hidden":
+        return []
+    if all(statement.get("allowed_roles") is None for statement in stated):
+        return []
+    return [
+        "allowed_roles names nobody, so everybody may see it; name roles, as in [narrator], write visibility: hidden, or "
+        "remove the line"
+    ]
 
 
 def _with_entry_facts(

@@ -92,6 +92,8 @@ def parse_facts(statement: Mapping[str, object], *, order: object = None) -> dic
             facts[name] = _labels(key, value)
         elif name in _TEXTS:
             facts[name] = _text(key, value)
+            if name == "title" and not facts[name]:
+                raise UsageError(f"{key} {value!r}, which names nothing; give it a word or leave it away")
         elif name == "always_include":
             facts[name] = _flag(key, value)
         elif name == "order":

@@ -51,10 +51,9 @@ def parse_document(data: bytes, shown: str) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidData([Problem(shown, "", f"is not UTF-8 text (byte {error.start})")]) from None
     except json.JSONDecodeError as error:
+        what = error.msg.lower().removesuffix(" at")  # some of json's messages end so
         where = f"line {error.lineno}, column {error.colno}"
-        raise InvalidData(
-            [Problem(shown, "", f"is not JSON, or not all of it: {error.msg.lower()} at {where}")]
-        ) from None
+        raise InvalidData([Problem(shown, "", f"is not JSON, or not all of it: {what} at {where}")]) from None
     except RecursionError:
         raise InvalidData([Problem(shown, "", _TOO_DEEP)]) from None
     except ValueError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from canonry.cli.parser import parse
 from canonry.cli.show import printable
+from canonry.cli.streams import unbroken
 from canonry.database import plain_errors
 from canonry.errors import CanonryError, UsageError
 from canonry.files import room_for
@@ -38,9 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(
             "interrupted; what was done so far is kept, and the next run goes on from there", INTERRUPTED, given
         )
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (OSError, sqlite3.Error, MemoryError) as error:
         return _complain(f"{type(error).__name__}: {error}; run the command again with -vv to see where", 1, given)
 
@@ -75,5 +72,6 @@ def _complain(message: str, code: int, given: object) -> int:
 
 
 def run() -> None:
-    """The console script."""
+    """The console script. A reader that goes early, as `head` does, changes nothing of what is done, nor the exit code."""
+    sys.stdout, sys.stderr = unbroken(sys.stdout), unbroken(sys.stderr)
     sys.exit(main())

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from canonry.catalog import Catalog
-from canonry.cli.show import bold, confirm, plural, print_json, size, table
+from canonry.cli.show import bold, confirm, note, plural, print_json, size, table
 from canonry.config import Settings
+from canonry.damage import catalog_damage, list_without_catalog
 from canonry.deletion import delete_campaign, finish_deletion, is_half_deleted
 from canonry.embedders import fingerprint_of
-from canonry.errors import UsageError
+from canonry.errors import CanonryError, UsageError
 from canonry.gate import forget_gate, read_gate
 from canonry.layout import Layout, list_campaigns
 from canonry.locking import writing
@@ -36,20 +37,29 @@ def create(given: argparse.Namespace) -> None:
         print(f"Created campaign {bold(given.id)} in {given.data}. Next: canonry import -c {given.id} FOLDER")
 
 
-def list_all(given: argparse.Namespace) -> None:
-    rows = [_summary(Layout(given.data, campaign)) for campaign in list_campaigns(given.data)]
+def list_all(given: argparse.Namespace) -> int:
+    """Exit 0 where every campaign can be read, 1 where one cannot; the others are listed all the same."""
+    there = sorted({*list_campaigns(given.data), *list_without_catalog(given.data)})
+    rows = [_row(Layout(given.data, campaign)) for campaign in there]
     if given.json:
         print_json(rows)
     elif rows:
         print(
             table(
                 ("campaign", "sources", "on disk"),
-                [(row["campaign_id"], row["sources"], size(row["bytes"])) for row in rows],
+                [
+                    (row["campaign_id"], row["state"] if row["problem"] else row["sources"], size(row["bytes"]))
+                    for row in rows
+                ],
                 right=(1, 2),
             )
         )
     else:
         print(f"There is no campaign in {given.data}. `canonry campaign create ID` makes one.")
+    problems = [row["problem"] for row in rows if row["problem"]]
+    for problem in problems:
+        note(given, problem)
+    return 1 if problems else 0
 
 
 def show(given: argparse.Namespace) -> None:
@@ -104,15 +114,19 @@ def settings(given: argparse.Namespace) -> None:
     current = Settings.parse(Catalog.open(at.catalog).settings()).as_text()
     if given.json:
         print_json(current)
-    else:
+    elif not values or not given.quiet:
         print(table(("setting", "value"), list(current.items())))
-        if values and not given.quiet:
+        if values:
             print("Changed. `canonry status` shows what that makes stale, `canonry reindex` brings it up to date.")
 
 
 def delete(given: argparse.Namespace) -> None:
     at = Layout(given.data, given.id)
-    if at.catalog.exists() or not is_half_deleted(at):
+    damage = catalog_damage(at)
+    if damage:
+        note(given, f"campaign {given.id!r}: its catalog {damage}, so nobody can say which sources it has")
+        confirm(f"Delete campaign {given.id!r} with every file that it holds?", yes=given.yes)
+    elif at.catalog.exists() or not is_half_deleted(at):
         count = _summary(at)["sources"]
         confirm(
             f"Delete campaign {given.id!r} with {plural(count, 'source')} and everything derived from them?",
@@ -126,12 +140,28 @@ def delete(given: argparse.Namespace) -> None:
         print(f"Deleted campaign {given.id}.")
 
 
+def _row(at: Layout) -> dict[str, Any]:
+    """A campaign in the list; where its catalog cannot be read with the reason, and without its count of sources."""
+    unread = {"campaign_id": at.campaign, "sources": None, "bytes": _bytes(at)}
+    damage = catalog_damage(at)
+    if damage:
+        way_out = f"`canonry campaign delete {at.campaign}` removes it, and then an export of it can be restored"
+        return unread | {"state": "damaged", "problem": f"campaign {at.campaign!r}: its catalog {damage}; {way_out}"}
+    try:
+        return _summary(at) | {"state": "whole", "problem": None}
+    except CanonryError as error:
+        return unread | {"state": "unreadable", "problem": str(error)}
+
+
 def _summary(at: Layout) -> dict[str, Any]:
     catalog = Catalog.open(at.catalog)
     sources = int(catalog.connection.execute("SELECT count(*) FROM knowledge_source").fetchone()[0])
     catalog.close()
-    bytes_ = sum(_folder_bytes(folder) for folder in (at.raw, at.chunks, at.index))
-    return {"campaign_id": at.campaign, "sources": sources, "bytes": bytes_}
+    return {"campaign_id": at.campaign, "sources": sources, "bytes": _bytes(at)}
+
+
+def _bytes(at: Layout) -> int:
+    return sum(_folder_bytes(folder) for folder in (at.raw, at.chunks, at.index))
 
 
 def _folder_bytes(folder: Path) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import secrets
 import sys
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from canonry.canonlog.content import load_content
+from canonry.canonlog.content import Content, load_content
 from canonry.canonlog.document import read_bytes
 from canonry.canonlog.injection import inject
 from canonry.canonlog.new_game import create_character
@@ -21,15 +22,24 @@ from canonry.errors import UsageError
 from canonry.timestamps import now
 from canonry.tokens import COUNTER
 
+DEMO = "demo"
 FAILED = 1
 DEGRADED = 3
 _HIGHEST_SEED = 2**63 - 1
 _MOST_BYTES = 1 << 28  # of one file of events
 
 
+def read_content(name: str) -> Content:
+    """The content of a folder, or the world that comes with canonry."""
+    if name == DEMO and not Path(name).exists():
+        with as_file(files("canonry") / "demo_world") as folder:
+            return load_content(folder)
+    return load_content(Path(name))
+
+
 def check(given: argparse.Namespace) -> int:
     try:
-        content = load_content(given.content)
+        content = read_content(given.content)
     except InvalidData as invalid:
         if given.json:
             print_json({"ok": False, "problems": _as_json(invalid.problems)})
@@ -60,7 +70,7 @@ def new_game(given: argparse.Namespace) -> None:
     seed = secrets.randbelow(2**32) if given.seed is None else given.seed
     if not 0 <= seed <= _HIGHEST_SEED:
         raise UsageError(f"seed {seed} is out of range; name one from 0 to {_HIGHEST_SEED}")
-    content = load_content(given.content)
+    content = read_content(given.content)
     start = create_character(content, given.origin, name=given.name, class_id=given.class_id, seed=seed)
     save = new_save(content.world, start)
     create_save(given.out, save, replace_old=given.force)

@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from canonry.catalog import Catalog
 from canonry.cli.show import Bar, bold, chosen, colour, dim, note, plural, print_json, table
@@ -35,10 +35,19 @@ def read_questions(name: str) -> tuple[QuestionSet, str]:
     return read_set(Path(name)), Path(name).resolve().name
 
 
+def read_gate(name: str) -> dict[str, dict[str, Any]]:
+    """The rules of a gate by its file, or those that come with canonry."""
+    from eval.gate import read_rules
+
+    if name == DEMO and not Path(name).is_file():
+        with as_file(files("eval") / "gate.toml") as path:
+            return read_rules(path)
+    return read_rules(Path(name))
+
+
 def run(given: argparse.Namespace) -> int:
     from canonry.judge import Judge
     from eval.asking import MODES, RERANK
-    from eval.gate import read_rules
     from flows import evaluate
     from flows.plan import campaign_settings
 
@@ -49,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError(f"mode {', '.join(unknown)!r} is unknown; choose from {', '.join(MODES)}")
     if RERANK in given.modes:
         Judge(settings.judge)  # or the error that says how one is named
-    rules = read_rules(given.gate) if given.gate else None
+    rules = None if given.gate is None else read_gate(given.gate)
     questions, name = read_questions(given.questions)
     wanted = evaluate.Request(
         questions,

@@ -171,7 +171,9 @@ def print_vectors(report: Report) -> None:
     if report.degraded:
         print(f"warning: {printable(report.degraded)}", file=sys.stderr)
     elif report.vectors:
-        print(f"{plural(report.vectors, 'vector')} in the index, {report.embedded_texts:,} of them new.")
+        print(
+            f"{plural(report.vectors, 'vector')} in the index; {plural(report.embedded_texts, 'text')} newly embedded."
+        )
         for line in _alone(report.lexical_only_reasons):
             print(line)
 

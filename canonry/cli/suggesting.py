@@ -130,8 +130,6 @@ def _note_rest(given: argparse.Namespace, context: Context, context_id: int | No
 
 
 def list_contexts(given: argparse.Namespace) -> None:
-    if given.limit < 1:
-        raise UsageError(f"limit {given.limit} shows nothing; give at least 1")
     stored = payload.list_contexts(chosen(given), _scope(given), given.limit)
     if given.json:
         print_json([one.as_json() for one in stored])

@@ -73,11 +73,11 @@ def list_entries(catalog: Catalog) -> list[Entry]:
 
 
 def read_texts(campaign: Campaign, scope: Scope, source_ids: Collection[str]) -> dict[str, SeenText]:
-    """Source id -> what the scope may see of it; a source of which it sees nothing is absent."""
+    """Source id -> what the scope may see of it, reviewed or not; a source of which it sees nothing is absent."""
     passages: dict[str, list[Passage]] = {}
     ids = sorted(set(source_ids))
     for at in range(0, len(ids), _SOURCES_AT_ONCE):
-        some = replace(scope, sources=tuple(ids[at : at + _SOURCES_AT_ONCE]))
+        some = replace(scope, sources=tuple(ids[at : at + _SOURCES_AT_ONCE]), unreviewed=True)
         for passage in campaign.survey(some, list):
             passages.setdefault(passage.source_id, []).append(passage)
     return {source_id: _seen(found) for source_id, found in passages.items()}

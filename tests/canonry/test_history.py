@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from contextlib import closing
+
 import pytest
 
 from canonry.eligibility import Scope
@@ -49,6 +53,33 @@ def test_a_pack_is_given_even_where_it_cannot_be_recorded(workshop: Workshop, pa
     assert again.text == packs["player"].text
     assert "not in the history" in again.warnings[-1]
     assert len(list_records(at, Scope(), 10)) == 1
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+@pytest.mark.parametrize("before", ["the first pack", "a later pack"])
+def test_a_pack_does_not_wait_for_another_program_that_holds_the_catalog(
+    workshop: Workshop, before: str, journal: str
+) -> None:
+    """Another program knows of no lock of ours: it took half a minute, to be noted in a history."""
+    at = workshop.create()
+    workshop.bring(at, workshop.write("lamp.md", "A lamp.\n"))
+    campaign = workshop.ask(at)
+    if before == "a later pack":
+        record_pack(at, build_pack(campaign, "lamp"))
+    kept = len(list_records(at, Scope(), 10))
+    campaign.close()
+    with closing(sqlite3.connect(at.catalog, isolation_level=None)) as other:
+        other.execute(f"PRAGMA journal_mode = {journal}")
+        other.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
+        made = record_pack(at, build_pack(workshop.ask(at), "lamp"))
+        assert time.monotonic() - started < 8  # two waits of a second, on a busy machine
+        other.execute("ROLLBACK")
+    assert "A lamp." in made.text
+    assert "this pack is not in the history: " in made.warnings[-1]
+    assert "another process kept it locked for 1 s; try again" in made.warnings[-1]
+    assert len(list_records(at, Scope(), 10)) == kept
+    assert record_pack(at, build_pack(workshop.ask(at), "lamp")).pack_id == kept + 1
 
 
 def test_a_pack_with_a_forbidden_tag_is_not_shown(workshop: Workshop) -> None:

@@ -53,6 +53,7 @@ class Lore:
     made_later: bool = False
     known_by: str = ""  # "" is everyone
     known_from: int = -1  # -1 is from the beginning
+    inherited: str = ""  # of a correction: what it is about, as the source is that it corrects, for whoever sees it
 
     def text(self, version: int) -> str:
         word = self.words[version]
@@ -148,6 +149,7 @@ def settled(workshop: Workshop, at: Layout, lore: list[Lore], dice: random.Rando
                 words=[word],
                 fact=word,
                 made_later=True,
+                inherited=one.fact,
             )
         )
     return between
@@ -164,7 +166,7 @@ def test_nothing_outside_the_scope_shows(workshop: Workshop, dice: random.Random
     ids = [passage.chunk_id for passage in campaign.survey(OWNER, list)]
     for scope, before in scopes(dice, between):
         seen = [one for one in lore if one.is_for(scope, before)]
-        allowed = {word for one in seen for word in (one.words[0 if before else -1], one.fact)}
+        allowed = {word for one in seen for word in (one.words[0 if before else -1], one.fact, one.inherited)}
         forbidden = {word for one in lore for word in (*one.words, one.fact)} - allowed | {"zq99"}
         for shown in everything(campaign, scope, ids, dice):
             assert not [word for word in forbidden if word in shown.casefold()], (scope, shown)

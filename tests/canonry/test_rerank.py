@@ -112,6 +112,11 @@ def corpus() -> dict[str, str]:
     [
         ("how do I learn the fireball spell of the bridge wizards?", False),
         ("plum pudding recipe", False),
+        ("and then what?", False),
+        ("who are you", False),
+        ("tell me something", False),
+        ("the", False),
+        ('"of the"', True),  # quoted, it is asked for as it stands
         ("bridge", True),
         ("lamp keeper", True),
         ("where does the lamp of the keeper stand?", True),
@@ -122,6 +127,12 @@ def corpus() -> dict[str, str]:
 def test_a_question_about_nothing_gets_nothing(workshop: Workshop, query: str, answered: bool) -> None:
     at = bring(workshop, corpus())
     assert bool(workshop.ask(at).retrieve(query).results) is answered  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", ["的", "是什么？", "这是谁的", "为什么？"])
+def test_a_chinese_question_without_a_subject_gets_nothing(workshop: Workshop, query: str) -> None:
+    at = bring(workshop, {"zh.md": "这是老守卫的城门，夜里是关闭的，为什么？谁的？\n", "a.md": "河\n"})
+    assert workshop.ask(at).retrieve(query).results == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ["城", "城门", "城门在哪里？", "老城门的守卫是谁？"])

@@ -108,6 +108,16 @@ def test_the_step_is_named_with_what_would_change_it(
     assert change in found[2]
 
 
+@pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
+def test_what_is_in_an_answer_is_kept_with_the_reasons_it_has_there(made: Made, mode: str) -> None:
+    results = made.campaign.retrieve(QUESTION, mode=mode).results
+    assert results
+    for place, passage in enumerate(results, 1):
+        verdict = made.campaign.why(passage.chunk_id, QUESTION, mode=mode)
+        assert (verdict.step, f"place {place}" in verdict.reason) == ("kept", True)
+        assert verdict.reasons == passage.reasons
+
+
 def test_a_copy_names_the_passage_that_stands_for_it(made: Made) -> None:
     answers = {name: made.why(name, "bell tower") for name in ("copy1.md", "copy2.md")}
     assert {step for step, _, _ in answers.values()} == {"kept", "copy"}

@@ -78,7 +78,7 @@ def test_a_model_of_another_size_is_said_and_never_ranked_with_the_old_vectors(
     assert (code, "An otter guards the weir." in out) == (0, True)
 
     code, out, _ = run_cli("reindex", "--in-process", *where)
-    assert (code, "5 of them new" in out) == (0, True)
+    assert (code, "5 texts newly embedded" in out) == (0, True)
     assert {path: path.read_bytes() for path in old} == old
     for question, section in QUESTIONS.items():
         answer = workshop.ask(town).retrieve(question, mode="semantic")

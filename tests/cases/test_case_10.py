@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from canonry.errors import Busy
 from canonry.layout import Layout
+from canonry.locking import writing
 from tests.conftest import Workshop
 from tests.servers import Standin, fails
 
+ROOT = Path(__file__).parents[2]
 LAMPS = (
     "amber",
     "beryl",
@@ -90,7 +96,7 @@ def test_a_server_that_asks_to_wait_is_waited_for(workshop: Workshop, server: St
 def test_questions_are_answered_while_a_server_takes_its_time(
     workshop: Workshop, server: Standin, at: Layout, run_cli: Run
 ) -> None:
-    """Twenty questions and one more writer, while a run waits for vectors."""
+    """Twenty questions and one more writer, while a run waits for vectors: they are answered, and it waits its turn."""
     embedding, go_on = threading.Event(), threading.Event()
 
     def wait(server: Standin, handler: object, texts: list[str]) -> bool:
@@ -109,7 +115,17 @@ def test_questions_are_answered_while_a_server_takes_its_time(
     for number in range(20):
         answer = workshop.ask(at).retrieve(LAMPS[number % 12])
         assert f"{LAMPS[number % 12]} lamp" in answer.results[0].exact_text
-    go_on.set()
-    importing.join(30)
-    assert done == [None]
+    more = workshop.root / "tide.md"
+    more.write_text("# Tide\n\nThe tide table hangs in the hall.\n")
+    with pytest.raises(Busy, match=r"is being written by .*; waited 0.2 s, try again"), writing(at, wait_s=0.2):
+        pass
+    assert not workshop.ask(at).retrieve("tide table", mode="lexical").results
+    with subprocess.Popen(
+        [sys.executable, "-m", "canonry", "import", more, "--data", at.root, "-q"], cwd=ROOT, stderr=subprocess.PIPE
+    ) as writer:
+        go_on.set()
+        importing.join(30)
+        assert writer.communicate(timeout=60)[1] == b""
+    assert (writer.returncode, done) == (0, [None])
+    assert len(workshop.ask(at).retrieve("tide table", mode="lexical").results) == 1
     assert workshop.ask(at).retrieve("crane", mode="hybrid").degraded is None

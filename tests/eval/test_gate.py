@@ -50,12 +50,21 @@ def test_the_gate_that_comes_with_canonry_can_be_passed(good: Evaluation) -> Non
         ({"hybrid": figures("hybrid", 0.5, p50=5.0)}, ["Recall@5, all"]),
         ({"hybrid": figures("hybrid", 0.8, leaks=1, p50=5.0)}, ["leaks, hybrid"]),
         ({"lexical": figures("lexical", 0.6, leaks=2)}, ["leaks, lexical"]),
-        ({"hybrid": figures("hybrid", 0.8, p50=21.0)}, ["median latency, hybrid over lexical"]),
+        ({"hybrid": figures("hybrid", 0.8, p50=41.0)}, ["median latency, hybrid over lexical"]),
     ],
     ids=["recall", "leak", "leak by words", "latency"],
 )
 def test_each_line_can_fail(good: Evaluation, change: dict[str, object], lines: list[str]) -> None:
     assert failed(replace(good, modes={**good.modes, **change})) == lines  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("lexical", [0.0, 0.7, 1.9])
+def test_medians_too_short_to_tell_apart_do_not_decide_the_ratio(good: Evaluation, lexical: float) -> None:
+    modes = {"lexical": figures("lexical", 0.6, p50=lexical), "hybrid": figures("hybrid", 0.8, p50=15.4)}
+    found = replace(good, modes=modes)  # type: ignore[arg-type]
+    assert failed(found) == []
+    (line,) = [one for one in check(found, read_rules(SHIPPED)) if one.name.startswith("median latency")]
+    assert line.found == "7.7"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from canonry.layout import Layout
 from eval.asking import ask_all, located
 from eval.evaluation import Evaluation, evaluate, summed_up
 from eval.gate import Check
+from eval.plots import plots
 from eval.questions import QuestionSet, read_set
-from eval.report import FILES, failures, markdown, write_report
+from eval.report import FILES, failures, html, markdown, write_report
 from eval.reports import compared, read_report
 from tests.conftest import Workshop, built_once
 
@@ -70,6 +72,20 @@ def test_an_evaluation_counts_what_it_leaves_out_and_what_deserved_nothing(found
     assert figures.pack_tokens > 0
 
 
+def test_a_report_says_what_was_left_out_of_every_figure(at: Layout, questions: QuestionSet) -> None:
+    """Questions that nobody judged, and judgements of questions that nobody asks."""
+    from dataclasses import replace
+
+    unknown = replace(questions.judgements[0], query_id="<q9>")
+    torn = replace(questions, judgements=(*questions.judgements[1:], unknown))
+    found = evaluate(at, torn, "set", ["lexical"], ks=(1, 5))
+    assert "left out, " not in markdown(evaluate(at, questions, "set", ["lexical"], ks=(1, 5)))
+    for told in (markdown(found), unescape(html(found, torn))):
+        assert "left out, asked but not judged (1): q1" in told
+        assert "left out, judged but not asked (1 judgement): <q9>" in told
+    assert "<q9>" not in html(found, torn)
+
+
 def test_a_leak_is_counted_in_results_and_in_packs(at: Layout, questions: QuestionSet) -> None:
     """A result as a defect would give it: the passage that the asker may not see."""
     from dataclasses import replace
@@ -78,6 +94,32 @@ def test_a_leak_is_counted_in_results_and_in_packs(at: Layout, questions: Questi
     seen = ask_all(at, [replace(questions.questions[3], spoiler_level=3)], "lexical", 5, True)
     found = summed_up(at, questions, "set", located(at, questions), {"lexical": [*results[:3], *seen]}, {}, (1, 5))
     assert (found.modes["lexical"].leaks, found.modes["lexical"].pack_leaks) == (1, 1)
+
+
+def test_leaks_are_a_plot_and_none_are_a_line(at: Layout, questions: QuestionSet) -> None:
+    from dataclasses import replace
+
+    seen = ask_all(at, [replace(questions.questions[3], spoiler_level=3)], "lexical", 5, True)
+    results = [*ask_all(at, questions.questions[:3], "lexical", 5, True), *seen]
+    leaking = summed_up(at, questions, "set", located(at, questions), {"lexical": results}, {}, (1, 5))
+    clean = evaluate(at, questions, "set", ["lexical"], ks=(1, 5))
+    for found, plotted in ((leaking, True), (clean, False)):
+        page = html(found, questions)
+        assert ("Leaks" in [title for title, _, _ in plots(found)]) is plotted
+        assert ("No leaks:" in page, '<h2 class="bad">Leaks</h2>' in page) == (not plotted, plotted)
+
+
+def test_a_kind_is_shown_with_the_number_of_questions_that_its_mean_is_over(at: Layout, questions: QuestionSet) -> None:
+    """Of two by name one is judged; of the one by spoiler none is."""
+    from dataclasses import replace
+
+    also = replace(questions.questions[0], query_id="q5")
+    found = evaluate(at, replace(questions, questions=(*questions.questions, also)), "set", ["lexical"], ks=(1, 5))
+    assert (found.kinds["exact-name"], found.judged("exact-name"), found.judged("spoiler")) == (2, 1, 0)
+    assert "| exact-name | 2 | 1 | 1.000 |" in markdown(found)
+    assert "<td>exact-name</td><td>2</td><td>1</td>" in html(found, questions)
+    (bars,) = (svg for title, _, svg in plots(found) if title == "By kind of question")
+    assert ("(1)" in bars, "(2)" in bars) == (True, False)
 
 
 def test_a_report_is_one_folder_that_stands_alone(
@@ -91,7 +133,7 @@ def test_a_report_is_one_folder_that_stands_alone(
     assert "<script" not in page.lower()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" not in page  # q1 was found, so nothing is quoted of it
     assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', page)
-    assert page.count("<svg") == page.count("</svg>") >= 4
+    assert page.count("<svg") == page.count("</svg>") == 4
     assert "which woman rows wagons" in page
     HTMLParser().feed(page)
     document = read_report(folder)

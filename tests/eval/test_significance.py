@@ -38,6 +38,11 @@ def test_a_gain_on_a_few_questions_may_be_chance() -> None:
     assert not whole.is_better
 
 
+def test_a_gain_on_one_question_is_chance() -> None:
+    for part in compare("nDCG@10", {"q": 0.25}, {"q": 1.0}, {"q": "kind"}):
+        assert (part.difference, part.low, part.high, part.p, part.wins) == (0.75, 0.75, 0.75, 1.0, 1)
+
+
 def test_over_more_kinds_each_needs_more_and_the_order_of_p_is_kept() -> None:
     kinds = questions(60, kinds=6)
     dice = random.Random(3)
@@ -56,3 +61,16 @@ def test_the_same_questions_give_the_same_figures_again() -> None:
     base = {query: (at * 7 % 10) / 10 for at, query in enumerate(kinds)}
     other = {query: (at * 3 % 10) / 10 for at, query in enumerate(kinds)}
     assert compare("R", base, other, kinds) == compare("R", base, other, kinds)
+
+
+def test_one_question_alone_shows_nothing() -> None:
+    (whole, part) = compare("nDCG@10", {"q": 1.0}, {"q": 0.0}, {"q": "chinese"})
+    assert (part.kind, part.questions, part.difference, part.low, part.high, part.p) == (
+        "chinese",
+        1,
+        -1.0,
+        -1.0,
+        -1.0,
+        1.0,
+    )
+    assert not whole.is_worse

@@ -120,7 +120,7 @@ def test_a_new_digest_makes_new_vectors_beside_the_old(
     workshop.bring(at, lore)
     server.digest, server.space = "sha256:two", "b"
     code, out, err = run_cli("reindex", "--in-process", "--data", workshop.data)
-    assert (code, "2 of them new" in out, "weights are other" in err) == (0, True, True)
+    assert (code, "2 texts newly embedded" in out, "weights are other" in err) == (0, True, True)
     assert len(list((at.chunks / "vectors").glob("*/"))) >= 2
     assert workshop.ask(at).retrieve("gatekeeper", mode="semantic").degraded is None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from eval.questions import read_set
+from eval.report import markdown
 from flows.evaluate import Request, in_process, run
 from tests.conftest import Workshop
 
@@ -14,7 +15,9 @@ from tests.conftest import Workshop
 def test_the_flow_finds_what_the_steps_find_without_it(
     workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A real Prefect flow, on its temporary server."""
+    """A real Prefect flow, on its temporary server; what it found is an artifact there."""
+    from prefect.artifacts import Artifact
+
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     at = workshop.create()
     workshop.bring(at, workshop.write("lamp.md", "# Lamp\n\nA brass lamp hangs here.\n"))
@@ -30,3 +33,7 @@ def test_the_flow_finds_what_the_steps_find_without_it(
     assert flowed.evaluation.modes["lexical"].means == plain.evaluation.modes["lexical"].means
     assert flowed.evaluation.modes["lexical"].means["Recall@1"] == 1.0
     assert (tmp_path / "report" / "report.html").exists()
+    artifact = Artifact.get("canonry-eval-vell")
+    assert artifact is not None
+    assert artifact.data == markdown(flowed.evaluation)
+    assert artifact.description == "Evaluation of campaign vell on set"

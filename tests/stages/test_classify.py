@@ -112,6 +112,39 @@ def test_roles_are_those_that_every_statement_allows(
     assert facts.allowed_roles == roles
 
 
+OPEN = "allowed_roles names nobody, so everybody may see it"
+
+
+@pytest.mark.parametrize(
+    ("front", "toml", "told"),
+    [
+        ("allowed_roles: []", "", True),
+        ("allowedRoles: [' ']", "", True),
+        ("canonry:\n  allowed_roles: []", "", True),
+        ("mood: grim", "[defaults]\nallowed_roles = []", True),
+        ("allowed_roles: []", "[defaults]\nallowed_roles = ['writer']", False),
+        ("allowed_roles: []\nvisibility: hidden", "", False),
+        ("known_by: []", "", False),
+        ("allowed_roles: [narrator]", "", False),
+        ("mood: grim", "", False),
+    ],
+)
+def test_an_empty_list_of_roles_that_opens_a_source_is_told(tmp_path: Path, front: str, toml: str, told: bool) -> None:
+    """Whoever writes it means nobody, as `known_by: []` does; it is no list at all, and everybody's."""
+    (tmp_path / "canonry.toml").write_text(toml)
+    text = f"---\n{front}\n---\nText.\n".encode()
+    facts, _, warnings = classify("one.md", read_folder_rules(tmp_path), read_front_matter(text), {})
+    assert [OPEN in warning for warning in warnings] == [True] * told
+    assert facts.allowed_roles == (("writer",) if "writer" in toml else ("narrator",) if "narrator" in front else ())
+
+
+def test_a_blank_title_in_front_matter_is_told_and_the_name_of_the_file_is_its_title() -> None:
+    facts, _, warnings = classify("acts/one.md", FolderRules(), read_front_matter(b"---\ntitle: ' '\n---\nText.\n"), {})
+    assert facts.title == "one"
+    (warning,) = warnings
+    assert "title ' ', which names nothing" in warning
+
+
 def test_every_key_of_front_matter_is_read() -> None:
     text = """---
 title: The  harbour

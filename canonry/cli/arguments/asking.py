@@ -12,6 +12,8 @@ from canonry.cli.arguments.options import (
     add_story_time,
     command,
     lazily,
+    list_limit,
+    row_id,
     words,
 )  # fmt: skip
 
@@ -91,9 +93,9 @@ def _add_history(commands: Any) -> None:
         metavar="ACTION", required=True
     )
     list_ = command(group, "list", lazily("packing", "list_history"), "list the latest packs")
-    list_.add_argument("--limit", type=int, default=20, metavar="N", help="so many (default: 20)")
+    list_.add_argument("--limit", type=list_limit, default=20, metavar="N", help="so many (default: 20)")
     show = command(group, "show", lazily("packing", "show_history"), "print a pack as it was supplied")
-    show.add_argument("id", type=int, metavar="ID")
+    show.add_argument("id", type=row_id, metavar="ID")
     for parser in (list_, show):
         parser.add_argument(
             "--role", default="player", help="who asks: shown are packs for this role and for player (default: player)"

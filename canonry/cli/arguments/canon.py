@@ -25,6 +25,8 @@ summary      replaces (facts), fact        one fact in the place of several
 All take turn (a number; never back in time) and by: code (default), gm, or improviser within the world's
 event_changes; for say, any role, player, gm or code."""
 
+_CONTENT = "a folder with world/ and origins/; `demo` is the world of the demo"
+
 
 def add_commands(commands: Any) -> None:
     group = commands.add_parser("canon", help="the canon log: what holds in a running game").add_subparsers(
@@ -40,13 +42,13 @@ def _add_content(group: Any) -> None:
         "Read world/ and origins/ of DIR, check each file against its schema and every id against the world.",
         campaign=False,
     )  # fmt: skip
-    check.add_argument("content", type=Path, metavar="DIR")
+    check.add_argument("content", metavar="DIR", help=_CONTENT)
     new = command(
         group, "new-game", lazily("canonlog", "new_game"), "start a game from an origin and write its save",
         "Check the content, apply the origin's build constraints, roll luck (five twenty-sided dice, their average and the\n"
         "origin's modifier), then make the canon log. The log holds words for luck, never the number.", campaign=False,
     )  # fmt: skip
-    new.add_argument("--content", type=Path, required=True, metavar="DIR", help="the folder with world/ and origins/")
+    new.add_argument("--content", required=True, metavar="DIR", help=_CONTENT)
     new.add_argument("--origin", required=True, metavar="ID")
     new.add_argument("--name", required=True, metavar="NAME", help="the player's")
     new.add_argument("--class", dest="class_id", required=True, metavar="CLASS", help="one that the origin allows")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import add_story_time, command, lazily, words
+from canonry.cli.arguments.options import add_story_time, command, lazily, list_limit, words
 
 _INSPECT = """List the items that a role may be given: passages, the state of a game, notes, and blocks that you supply.
 Pinned ones come first, then by explicit priority, then by id. How relevant an item is, is never said: that is for
@@ -65,7 +65,7 @@ def _add_context(commands: Any) -> None:
 def _add_session(commands: Any) -> None:
     group = group_of(commands, "session", "sessions in which context was selected")
     listing = command(group, "list", lazily("sessions", "list_all"), "list the latest sessions")
-    listing.add_argument("--limit", type=int, default=20, metavar="N", help="so many (default: 20)")
+    listing.add_argument("--limit", type=list_limit, default=20, metavar="N", help="so many (default: 20)")
     show = command(group, "show", lazily("sessions", "show"), "show what happened in a session")
     show.add_argument("--text", action="store_true", help="print the context that it was stopped with instead")
     resume = command(

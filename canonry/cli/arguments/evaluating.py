@@ -6,7 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import command, lazily, words
+from canonry.cli.arguments.options import command, lazily, whole, words
+
+_SET = """A question set is a folder with two files of JSON, one object a line.
+
+queries.jsonl      _id, text and kind (a word of yours; of kind `unanswerable`: what the lore does not say); and where
+                   it is not a player at level 0 who asks: role, spoiler_level, forbid_tags, as_of, context
+judgements.jsonl   query_id, source (file name as imported), relevance (2 answers, 1 helps, -1 must not be shown), and
+                   the place: quote (verbatim, within one line), heading (a list) or lines ([first, last])"""
 
 
 def add_commands(commands: Any) -> None:
@@ -61,7 +68,8 @@ def _add_run(group: Any) -> None:
         group, "run", lazily("evaluating", "run"), "ask a question set in every mode, and compare",
         "Ask every question by words, by meaning and by both, as whoever the set says asks it, and print recall, ranking,\n"
         "leaks and latency. Runs as a Prefect flow. With --gate, exit code 0 means that hybrid has earned to be the\n"
-        "campaign's default, which it is from then on, and 1 that it has not. A leak is exit code 1 too.",
+        "campaign's default, which it is from then on, and 1 that it has not. A leak is exit code 1 too.\n\n"
+        + _SET,
     )  # fmt: skip
     add_questions(parser)
     add_modes(parser)
@@ -70,11 +78,13 @@ def _add_run(group: Any) -> None:
     )
     parser.add_argument("--report", type=Path, metavar="DIR", help="write report.html, .md, .json and TREC files there")
     parser.add_argument(
-        "--gate", type=Path, metavar="FILE", help="what hybrid must show (gate.toml) to become the default"
+        "--gate",
+        metavar="FILE",
+        help="what hybrid must show (gate.toml) to become the default; `demo` is the gate of the demo",
     )
     parser.add_argument(
         "--cold",
-        type=int,
+        type=whole(0, 1000, "count of processes"),
         default=0,
         metavar="N",
         help="time so many questions a mode in processes of their own (default: 0)",

@@ -57,6 +57,23 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
+def whole(least: int, most: int, what: str) -> Callable[[str], int]:
+    """The type of an argument that is a whole number within bounds, and what it is for the message."""
+
+    def read(text: str) -> int:
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(most)) else -1
+        if not least <= number <= most:
+            shown = text if len(text) <= 40 else f"{text[:39]}…"
+            raise argparse.ArgumentTypeError(f"{shown!r} is no {what}; give a whole number from {least} to {most}")
+        return number
+
+    return read
+
+
+row_id = whole(1, 2**63 - 1, "id")  # the largest that SQLite counts to
+list_limit = whole(1, 1000, "length of a list")
+
+
 def add_facts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="T")
     parser.add_argument("--tags", type=words, metavar="a,b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from canonry.cli.arguments.options import command, lazily
+from canonry.cli.arguments.options import command, lazily, row_id
 
 
 def add_commands(commands: Any) -> None:
@@ -19,6 +19,6 @@ def add_commands(commands: Any) -> None:
         ("reject", "reject", "drop a proposal; the source stays as it is"),
     ):
         parser = command(group, name, lazily("proposals", function), help_)
-        parser.add_argument("id", type=int, metavar="ID", help="the proposal's number")
+        parser.add_argument("id", type=row_id, metavar="ID", help="the proposal's number")
         if name != "show":
             parser.add_argument("--note", default="", metavar="T", help="why, kept with the decision")

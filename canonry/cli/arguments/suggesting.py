@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from canonry.cli.arguments.options import add_facts, add_story_time, command, lazily, words
+from canonry.cli.arguments.options import add_facts, add_story_time, command, lazily, list_limit, row_id, words
 from canonry.records import CLASSES, ENTRY_STATUSES, ENTRY_TYPES, FORESHADOW_STATES
 
 
@@ -21,8 +21,8 @@ def _add_entry(commands: Any) -> None:
     )
     _add_entry_add(group)
     review = command(
-        group, "review", lazily("entries", "review"), "approve or reject entries; in force at the next suggestion",
-        "Approve or reject entries, all of those named or none. Only approved entries are suggested and put into a context.\n"
+        group, "review", lazily("entries", "review"), "approve or reject entries; in force at the next query",
+        "Approve or reject entries, all of those named or none. Only approved entries are found, packed and suggested.\n"
         "A review outlives every later import of the entry.",
     )  # fmt: skip
     review.add_argument("ids", nargs="+", metavar="ID", help="id, its beginning, file name or title")
@@ -125,8 +125,8 @@ def _add_context(commands: Any) -> None:
     build.add_argument("--budget-knowledge", type=int, metavar="N", help="characters of all entries (default: 4,000)")
     build.add_argument("--preview", action="store_true", help="say what would be in it; print and keep nothing")
     listing = command(group, "list", lazily("suggesting", "list_contexts"), "list the contexts that were confirmed")
-    listing.add_argument("--limit", type=int, default=20, metavar="N", help="so many (default: 20)")
+    listing.add_argument("--limit", type=list_limit, default=20, metavar="N", help="so many (default: 20)")
     show = command(group, "show", lazily("suggesting", "show_context"), "print a context as it was confirmed")
-    show.add_argument("id", type=int, metavar="ID")
+    show.add_argument("id", type=row_id, metavar="ID")
     for parser in (build, listing, show):
         _add_scope(parser)

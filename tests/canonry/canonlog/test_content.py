@@ -79,6 +79,7 @@ def test_a_file_is_named_after_its_id(folder: Any) -> None:
     [
         (b'{"id": "chalk", "id": "chalk", "name": "chalk"}', "#/id", "stands twice"),
         (b'{"id": "chalk", "name": "chalk"', "#", "is not JSON, or not all of it"),
+        (b'{"id": "chalk\n"}', "#", "all of it: invalid control character at line 1, column 14"),
         (b"id: chalk", "#", "is not JSON"),
         (b"[" * 100_000, "#", "nests deeper"),
         (b'{"id": "chalk", "name": ' + b"[" * 200 + b"]" * 200 + b"}", "#/name/0/0", "nests deeper"),

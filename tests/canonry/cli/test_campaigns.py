@@ -98,6 +98,13 @@ def test_settings_are_shown_and_changed(vell: Path, run_cli: Cli) -> None:
     assert "canonry reindex" in run_cli("campaign", "settings", "vell", "--data", vell, "--set", "chunk.target=200")[1]
 
 
+def test_settings_changed_quietly_print_nothing(vell: Path, run_cli: Cli) -> None:
+    asked = ("campaign", "settings", "vell", "--data", vell, "--quiet")
+    assert run_cli(*asked, "--set", "chunk.target=300") == (0, "", "")
+    code, out, _ = run_cli(*asked)
+    assert (code, "chunk.target" in out) == (0, True)
+
+
 def test_delete_asks_on_a_terminal_and_without_one_wants_yes(vell: Path, run_cli: Cli) -> None:
     code, _, err = run_cli("campaign", "delete", "vell", "--data", vell)
     assert code == 2

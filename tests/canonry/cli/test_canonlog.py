@@ -38,6 +38,17 @@ def test_content_in_order_is_counted(run_cli: RunCli) -> None:
     assert (code, out) == (0, "Tolleth: 8 locations, 11 npcs, 6 quests, 22 items, 3 origins. All is in order.\n")
 
 
+def test_demo_is_the_world_that_comes_along_unless_a_folder_has_that_name(
+    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_cli("canon", "check", "demo") == run_cli("canon", "check", WORLD)
+    assert run_cli("canon", "new-game", "--content", "demo", *ALDRIC[2:], "--out", "game.json")[0] == 0
+    (tmp_path / "demo").mkdir()
+    code, _, err = run_cli("canon", "check", "demo")
+    assert (code, "demo: has no folder `world`" in err) == (1, True)
+
+
 def test_content_with_problems_lists_them_all(tmp_path: Path, run_cli: RunCli) -> None:
     at = Path(shutil.copytree(WORLD, tmp_path / "content"))
     (at / "world/items/chalk.json").write_text('{"id": "chalk", "name": "chalk", "weight": 1}')
@@ -217,7 +228,6 @@ def test_the_example_of_the_readme_is_what_happens(
     section = (root / "README.md").read_text(encoding="utf-8").split("## Keep a running game consistent")[1]
     blocks = re.findall(r"```(console|jsonl)\n(.*?)```", section.split("\n## ")[0], re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(WORLD, tmp_path / "canonry" / "demo_world")
     commands = 0
     for kind, block in blocks:
         if kind == "jsonl":

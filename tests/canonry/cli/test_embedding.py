@@ -69,7 +69,7 @@ def test_use_makes_the_vectors_and_asks_them(data: Path, run_cli: Cli) -> None:
     code, out, _ = run_cli("embed", "use", "two_bags", "--data", data)
     assert code == 0
     assert "The campaign is set to two_bags." in out
-    assert "2 vectors in the index, 2 of them new" in out
+    assert "2 vectors in the index; 2 texts newly embedded" in out
     assert run_cli("query", "lamp", "--mode", "semantic", "--data", data)[0] == 0
     assert (
         "The campaign uses two_bags already.\nEverything is up to date."

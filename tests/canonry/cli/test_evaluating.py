@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,6 +126,17 @@ def test_a_gate_that_does_not_hold_changes_nothing(
     assert json.loads(run_cli("--data", at.root, "query", "lamp", "--json")[1])["mode"] == "lexical"
 
 
+def test_demo_is_the_gate_that_comes_along_unless_a_file_has_that_name(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("run", folder, "--in-process", "--gate", "demo")
+    assert (code, "nDCG@10 against lexical" in out, "Not passed" in out) == (1, True, True)  # as good, and not better
+    (tmp_path / "demo").write_text("[leaks]\nmost = 0\n")
+    code, out, _ = run("run", folder, "--in-process", "--gate", "demo")
+    assert (code, "Passed" in out) == (0, True)
+
+
 def test_a_leak_is_a_failure(run: Run, folder: Path, run_cli: Run, at: Layout) -> None:
     """A judgement that forbids what its asker may see stands for a leak."""
     row = {"query_id": "tower", "source": "forge.md", "quote": "in the forge of Vell", "relevance": -1}
@@ -158,6 +170,38 @@ def test_what_cannot_be_evaluated_is_one_clear_line(run: Run, arguments: list[st
     assert err.count("\n") == 1
 
 
+def test_help_names_every_field_of_a_question_set(run: Run, folder: Path) -> None:
+    """They are those that are named where a line has another one."""
+    _, out, _ = run("run", "--help")
+    for name in ("queries", "judgements"):
+        (folder / f"{name}.jsonl").write_text('{"colour": "red"}\n')
+        fields = run("run", folder)[2].strip().partition("the keys are ")[2].split(", ")
+        assert len(fields) > 5
+        assert [field for field in fields if not re.search(rf"\b{field}\b", out)] == []
+        (folder / "queries.jsonl").write_text("")
+
+
+def test_a_campaign_into_which_nothing_was_imported_is_told_so(run_cli: Run, tmp_path: Path) -> None:
+    run_cli("--data", tmp_path, "campaign", "create", "vell")
+    code, _, err = run_cli("--data", tmp_path, "eval", "run", "demo", "--in-process")
+    assert (code, "which the campaign does not have; import it" in err) == (2, True)
+
+
 @pytest.mark.parametrize("ks", ["0", "x", "", "1001"])
 def test_cut_offs_are_numbers(run: Run, ks: str) -> None:
     assert run("run", "demo", "-k", ks)[0] == 2
+
+
+def test_small_cutoffs_leave_rr_and_ndcg_what_they_are(run: Run, folder: Path) -> None:
+    """All eight passages answer alike, so most of the right ones stand below the first place, which alone would be 1/8."""
+    queries = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
+    for query in queries[:8]:
+        query["text"] = "lamp Vell night"
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in queries))
+    asked = ("run", folder, "--in-process", "--json", "--modes", "lexical")
+    small, usual = (
+        json.loads(run(*asked, *cut)[1])["modes"]["lexical"]["means"] for cut in (("-k", "1"), ("-k", "1,10"))
+    )
+    assert {name: small[name] for name in ("nDCG@10", "RR@10")} == {name: usual[name] for name in ("nDCG@10", "RR@10")}
+    assert (small["Recall@1"], usual["Recall@10"]) == (0.125, 1.0)
+    assert small["RR@10"] > 0.3

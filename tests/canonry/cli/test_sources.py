@@ -142,12 +142,17 @@ def test_edit_may_open_a_secret_again(data: Path, run_cli: Cli) -> None:
     assert json.loads(run_cli("query", "--data", data, "--json", "gate", "--forbid-tags", "x")[1])["results"]
 
 
-@pytest.mark.parametrize("options", [(), ("--spoiler-level", "-1")], ids=["nothing", "impossible"])
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--spoiler-level", "-1"), ("--title", ""), ("--title", " \t\u200b")],
+    ids=["nothing", "impossible", "no title", "a blank title"],
+)
 def test_an_edit_of_nothing_or_of_the_impossible_is_wrong_usage(
     data: Path, run_cli: Cli, options: tuple[str, ...]
 ) -> None:
     code, out, err = run_cli("source", "edit", "gate.txt", "--data", data, *options)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert {source["title"] for source in as_json(run_cli, data, "list")} == {"gate", "lamp"}  # type: ignore[attr-defined]
 
 
 def test_delete_wants_yes_and_leaves_the_others(data: Path, run_cli: Cli) -> None:
