@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 from canonry import ranking, standing
 from canonry.catalog import Catalog
 from canonry.context import NO_CONTEXT, QueryContext, Surroundings
-from canonry.eligibility import NARRATOR, Scope, eligible_sources
+from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources, failing_of, sight_of_all
 from canonry.errors import EmbedderError
 from canonry.fuse import Fusion
 from canonry.gate import default_mode
@@ -20,7 +20,7 @@ from canonry.ranking import Leg, Pool, Ranking
 from canonry.retrieval import Answer, Asked, Assembler, Passage, Request, make_request
 from canonry.snapshot import Snapshot, Snapshots
 from canonry.text import parse_query
-from canonry.why import Funnel, Verdict
+from canonry.why import Funnel, Verdict, obstacles
 
 if TYPE_CHECKING:
     from canonry.judge import Judge
@@ -154,6 +154,14 @@ class Campaign:
         funnel = Funnel(snapshot.db, self.at, request, ranges, ranked, cosine)
         return funnel.verdict(chunk_id, told_all=told_all)
 
+    def rules_against(self, scope: Scope, chunk_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Chunk id -> name of each rule that keeps it from the scope -> what it says; for eyes that may see everything.
+
+        A chunk that the scope sees, or that is not there, is absent.
+        """
+        there = self._at(scope)
+        return there._snapshots.at_one_moment(lambda snapshot: _rules_against(snapshot.db, scope, chunk_ids))
+
     def _at(self, scope: Scope) -> Campaign:
         return self if scope.as_of is None else self._at_that_time(scope.as_of)
 
@@ -277,3 +285,13 @@ class Campaign:
             return Surroundings(request.context)
         names = self._snapshots.known_names(db, request.scope, ranges)
         return Surroundings(request.context, *(known.named_in(request.query) for known in names))
+
+
+def _rules_against(db: sqlite3.Connection, scope: Scope, chunk_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    everything = standing.named_rows(db, eligible_ranges(db, sight_of_all(scope)), chunk_ids)
+    against = failing_of(db, everything.values(), scope)
+    return {
+        chunk_id: {name: reason for name, (reason, _) in obstacles(db, row, against[row]).items()}
+        for chunk_id, row in everything.items()
+        if row in against
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from canonry import perspective
@@ -56,6 +57,11 @@ class Scope:
         for name in self.classes:
             if name not in CLASSES:
                 raise UsageError(f"class {name!r} is unknown; choose from {', '.join(CLASSES)}")
+
+
+def sight_of_all(scope: Scope) -> Scope:
+    """What a narrator of the highest level sees at the same time, of the same sources."""
+    return Scope(NARRATOR, HIGHEST_LEVEL, sources=scope.sources, as_of=scope.as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,17 @@ def failing(db: sqlite3.Connection, row: int, scope: Scope) -> list[Clause]:
     return [clause for clause in clauses(scope) if not _holds(db, row, clause)]
 
 
+def failing_of(db: sqlite3.Connection, rows: Collection[int], scope: Scope) -> dict[int, list[Clause]]:
+    """Row -> the clauses that keep it out, as `failing` has them, for many rows by one query a clause; others are absent."""
+    found: dict[int, list[Clause]] = {}
+    for clause in clauses(scope):
+        held = _ranges(db, clause.sql, clause.values)
+        for row in rows:
+            if row not in held:
+                found.setdefault(row, []).append(clause)
+    return found
+
+
 def _holds(db: sqlite3.Connection, row: int, clause: Clause) -> bool:
     return bool(
         db.execute(
@@ -185,11 +202,14 @@ def _labelled(kind: str, values: int = 0) -> str:
 
 def eligible_ranges(db: sqlite3.Connection, scope: Scope) -> Ranges:
     """The rows of the lexical store `db` (the catalog attached as `cat`) that the scope may see."""
-    where, values = predicate(scope)
+    return _ranges(db, *predicate(scope))
+
+
+def _ranges(db: sqlite3.Connection, where: str, values: Sequence[object]) -> Ranges:
     runs = db.execute(
         "SELECT r.first, r.last FROM run r JOIN cat.knowledge_source_version v USING (version_id) "
         f"JOIN cat.knowledge_source s USING (source_id) WHERE {where} ORDER BY r.first",
-        values,
+        tuple(values),
     ).fetchall()
     return Ranges.merged(runs)
 

@@ -30,7 +30,7 @@ def parse_known_by(value: object) -> tuple[str, ...] | None:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) and part.strip() for part in parts):
         raise UsageError(f"known_by {value!r}, which is no list of characters")
-    names = tuple(dict.fromkeys(map(_character, parts)))
+    names = tuple(dict.fromkeys(map(character, parts)))
     return None if _EVERYONE in names else names
 
 
@@ -83,11 +83,13 @@ def _names(value: object) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def knows(role: str, story_time: int | None, known_by: tuple[str, ...] | None, known_from: int | None) -> bool:
-    """Whether what is known by these, from then on, may be in the packet of that role."""
+def knows(role: str, story_time: int | None, known_by: tuple[str, ...] | None, known_from: int | str | None) -> bool:
+    """Whether what is known by these, from then on, may be in the packet of that role. A time in words never comes."""
     if not is_character(role):
         return True
-    if known_by is not None and _character(role) not in known_by:
+    if known_by is not None and character(role) not in known_by:
+        return False
+    if isinstance(known_from, str):
         return False
     return known_from is None or known_from <= (_BEFORE_ALL if story_time is None else story_time)
 
@@ -102,8 +104,9 @@ def condition(said: str, role: str, story_time: int | None) -> tuple[str, tuple[
         f"((json_type({said}, '$.known_by') IS NULL OR {listed}) "
         f"AND (json_type({said}, '$.known_from') IS NULL OR ifnull({begun}, 0)))"
     )
-    return sql, (_character(role), _BEFORE_ALL if story_time is None else story_time)
+    return sql, (character(role), _BEFORE_ALL if story_time is None else story_time)
 
 
-def _character(name: str) -> str:
+def character(name: str) -> str:
+    """The character of a role or a name, as statements name it."""
     return "_".join(fold(name).strip().removeprefix(NPC).split())

@@ -9,7 +9,7 @@ levels, hidden text, forbidden tags and superseded versions.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ SELECT s.source_id, s.class, s.source_type, s.superseded_by,
        max(s.spoiler_level, r.spoiler_level, iif(v.valid_to IS NULL, 0, v.stated_level)), v.version_id, v.valid_from,
        (SELECT group_concat(label, ', ') FROM cat.source_label l WHERE l.source_id = s.source_id AND l.kind = 'allowed_role')
 FROM run r JOIN cat.knowledge_source_version v USING (version_id) JOIN cat.knowledge_source s USING (source_id)
-WHERE ? BETWEEN r.first AND r.last
+WHERE r.first = (SELECT max(first) FROM run WHERE first <= ?)
 """
 
 
@@ -104,8 +104,7 @@ class Funnel:
         ]  # fmt: skip
 
     def _filtered(self, row: int, chunk_id: str, clauses: list[Clause]) -> Verdict:
-        facts = self.db.execute(_FACTS, (row,)).fetchone()
-        told = [_obstacle(name, facts) for name in dict.fromkeys(clause.name for clause in clauses)]
+        told = obstacles(self.db, row, clauses).values()
         step = "time" if clauses[0].name == "time" else "filter"
         return self._verdict(
             chunk_id, step, "; ".join(reason for reason, _ in told), "; ".join(change for _, change in told)
@@ -187,6 +186,12 @@ class Funnel:
 
 def _place(hits: list[Hit], row: int) -> int | None:
     return next((place for place, hit in enumerate(hits, 1) if hit.row == row), None)
+
+
+def obstacles(db: sqlite3.Connection, row: int, clauses: Sequence[Clause]) -> dict[str, tuple[str, str]]:
+    """Name of each failing clause -> (what keeps the row out, what would let it in); for eyes that may see everything."""
+    facts = db.execute(_FACTS, (row,)).fetchone()
+    return {name: _obstacle(name, facts) for name in dict.fromkeys(clause.name for clause in clauses)}
 
 
 def _obstacle(name: str, facts: tuple[object, ...]) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from canonry.contexts.game import SavedGame, no_game
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import ORIGINS, Item
 from canonry.contexts.memory import remembered
+from canonry.contexts.roles import as_told
 from canonry.contexts.selection import MOST_BYTES, parse_selection
 from canonry.contexts.tiers import Budgets
 from canonry.eligibility import NARRATOR, Scope
@@ -38,7 +39,7 @@ def inspect(given: argparse.Namespace) -> None:
     if given.json:
         print_json({
             "campaign_id": inventory.campaign.at.campaign, "role": given.role,
-            "items": [item.as_json(with_text=given.text) for item in items],
+            "items": [as_told(item, given.viewer or given.role).as_json(with_text=given.text) for item in items],
             **({"withheld": [item.as_json(with_text=False) | {"reason": why} for item, why in withheld]} if given.viewer else {}),
         })  # fmt: skip
         return

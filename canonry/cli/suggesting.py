@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -43,7 +44,20 @@ def suggest(given: argparse.Namespace) -> None:
         print(f"No approved entry that {scope.role} sees at spoiler level {scope.spoiler_level}.")
         note(given, "`canonry entry list` shows entries of every status, `canonry entry review` approves them")
     if binding is not None:
-        note(given, f"Wrote {given.binding}; next: canonry context build --binding {given.binding}")
+        note(given, f"Wrote {given.binding}; next: {_next_command(given)}")
+
+
+def _next_command(given: argparse.Namespace) -> str:
+    """The command that makes a context of the binding for the same situation and reader: scores drop what finds no room."""
+    stated = {
+        "binding": given.binding, "chapter": given.chapter, "goal": " ".join(given.goal.split()) or None,
+        "lang": given.lang if given.lang != "auto" else None, "role": given.role if given.role != "player" else None,
+        "spoiler-level": given.spoiler_level or None, "forbid-tags": ",".join(given.forbid_tags) or None,
+        "story-time": given.story_time,
+    }  # fmt: skip
+    options = ((name, str(value)) for name, value in stated.items() if value is not None)
+    said = (f"--{name}{'=' if value[:1] == '-' else ' '}{shlex.quote(value)}" for name, value in options)
+    return " ".join(("canonry context build", *said))
 
 
 def _print_suggestion(one: Suggestion, language: str) -> None:

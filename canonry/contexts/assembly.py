@@ -24,6 +24,7 @@ from canonry.contexts.failures import (
 )
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.item import CALLER, LOG, MEMORY, Item
+from canonry.contexts.roles import as_told
 from canonry.contexts.tiers import Block, Budgets, pack_tiers
 from canonry.retrieval import Passage
 from canonry.tokens import COUNTER, count_tokens
@@ -69,9 +70,9 @@ class Assembly:
     def as_json(self) -> dict[str, object]:
         return {
             "campaign_id": self.campaign_id, "role": self.role, "budgets": asdict(self.budgets), "counter": COUNTER,
-            "total_tokens": self.total_tokens, "hot": [_shown(block) for block in self.hot],
-            "working": [_shown(block) for block in self.working],
-            "left": [_shown(block) | {"reason": reason} for block, reason in self.left],
+            "total_tokens": self.total_tokens, "hot": [_shown(block, self.role) for block in self.hot],
+            "working": [_shown(block, self.role) for block in self.working],
+            "left": [_shown(block, self.role) | {"reason": reason} for block, reason in self.left],
             "warnings": list(self.warnings), "text": self.text,
         }  # fmt: skip
 
@@ -267,5 +268,6 @@ def _text(blocks: Sequence[Block]) -> str:
     return "".join(parts)
 
 
-def _shown(block: Block) -> dict[str, object]:
-    return {"section": block.section, "rendered_tokens": block.tokens, **block.item.as_json(with_text=False)}
+def _shown(block: Block, role: str) -> dict[str, object]:
+    told = as_told(block.item, role).as_json(with_text=False)
+    return {"section": block.section, "rendered_tokens": block.tokens, **told}

@@ -27,9 +27,9 @@ class Call:
     parameters: Mapping[str, Any]
 
 
-def make_call(name: str, description: str, required: Sequence[str] = (), **properties: Mapping[str, Any]) -> Call:
+def make_call(name: str, description: str, needed: Sequence[str] = (), /, **properties: Mapping[str, Any]) -> Call:
     """A call whose arguments are these, and no others."""
-    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    schema = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
     return Call(name, description, schema)
 
 
@@ -49,27 +49,35 @@ def search_call(modes: Sequence[str] = MODES) -> Call:
     )  # fmt: skip
 
 
+REFS = {
+    "type": "array",
+    "maxItems": 1000,
+    "items": {
+        "anyOf": [
+            _ID,
+            {
+                "type": "object",
+                "properties": {
+                    "id": _ID,
+                    "fingerprint": {"type": "string", "maxLength": 64},
+                    "source_id": {"type": "string", "maxLength": 200},
+                },
+                "required": ["id"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+AS_READ = (
+    "With a fingerprint, an item must still be what it was when you read it; with its source_id too, one whose text has "
+    "changed since is told as stale."
+)
 FETCH = make_call("fetch", f"Read items whole, by id. {DATA}", ("ids",), ids=_IDS)
 SELECT = make_call(
     "select",
-    "Say which items the context is to hold: the exact set, in place of what was selected before. With a fingerprint, the "
-    "item must still be what it was when you read it.",
+    f"Say which items the context is to hold: the exact set, in place of what was selected before. {AS_READ}",
     ("items",),
-    items={
-        "type": "array",
-        "maxItems": 1000,
-        "items": {
-            "anyOf": [
-                _ID,
-                {
-                    "type": "object",
-                    "properties": {"id": _ID, "fingerprint": {"type": "string", "maxLength": 64}},
-                    "required": ["id"],
-                    "additionalProperties": False,
-                },
-            ]
-        },
-    },
+    items=REFS,
 )  # fmt: skip
 STOP = make_call(
     "stop",

@@ -7,17 +7,16 @@ for an item to get in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from canonry.campaign import Campaign
 from canonry.canonlog.accepted import accepted_state
 from canonry.canonlog.save import Save
-from canonry.catalog import Catalog
 from canonry.contexts.game import Game, no_game
 from canonry.contexts.item import KNOWLEDGE, LOG, Item, digest, in_order
 from canonry.contexts.roles import why_not
-from canonry.eligibility import HIGHEST_LEVEL, NARRATOR, Scope
+from canonry.contexts.statements import NOTHING_SAID, Statement, read_statements
+from canonry.eligibility import Scope, sight_of_all
 from canonry.records import PRIORITIES
 from canonry.retrieval import Answer, Passage
 
@@ -49,9 +48,8 @@ class Inventory:
     def excluded(self) -> list[tuple[Item, str]]:
         """What there is and the scope's role may not be given, with the reason; for eyes that may see everything."""
         there = {item.id for item in self._knowledge(self.scope)}
-        everything = Scope(NARRATOR, HIGHEST_LEVEL, as_of=self.scope.as_of)
-        hidden = [item for item in self._knowledge(everything) if item.id not in there]
-        reasons = dict.fromkeys((item.id for item in hidden), self._out_of_sight)
+        hidden = [item for item in self._knowledge(sight_of_all(self.scope)) if item.id not in there]
+        reasons = self._out_of_sight([item.id for item in hidden])
         others = self._others()
         reasons |= {item.id: why for item in others if (why := self._why_not(item))}
         found = in_order([*hidden, *(item for item in others if item.id in reasons)])
@@ -88,12 +86,12 @@ class Inventory:
 
     def reason_against(self, id_: str) -> tuple[Item, str] | None:
         """An item that is there and not for the role, and why; for eyes that may see everything. None where it is not there."""
-        everything = replace(self, scope=Scope(NARRATOR, HIGHEST_LEVEL, as_of=self.scope.as_of))
+        everything = replace(self, scope=sight_of_all(self.scope))
         for item in self._others():
             if item.id == id_ and (why := self._why_not(item)):
                 return item, why
         found = everything.find([id_]).get(id_)
-        return (found, self._out_of_sight) if found else None
+        return (found, self._out_of_sight([id_])[id_]) if found else None
 
     def invalidated(self, id_: str) -> str:
         """Why an item that the role may otherwise be given no longer holds; empty for any other id."""
@@ -107,9 +105,11 @@ class Inventory:
         there = replace(self.scope, sources=(source_id,))
         return self.campaign.survey(there, lambda passages: next(passages, None) is not None)
 
-    @property
-    def _out_of_sight(self) -> str:
-        return f"is out of sight of {self.scope.role}; `canonry why` names the step"
+    def _out_of_sight(self, ids: Sequence[str]) -> dict[str, str]:
+        """Id of each passage that the role may not be given -> the rules against it, by name and in words."""
+        rules = self.campaign.rules_against(self.scope, ids)
+        said = {id_: "; ".join(f"{name}: {reason}" for name, reason in rules.get(id_, {}).items()) for id_ in ids}
+        return {id_: why or f"is out of sight of {self.scope.role}" for id_, why in said.items()}
 
     def _others(self) -> list[Item]:
         save = self.game()
@@ -135,21 +135,21 @@ class Inventory:
 
     def _items(self, passages: Iterable[Passage], scope: Scope | None = None) -> list[Item]:
         pinned = {passage.chunk_id for passage in self.campaign.standing(scope or self.scope)[0]}
-        protected = self._protected()
-        return [_lore(passage, passage.chunk_id in pinned, passage.source_id in protected) for passage in passages]
+        said = read_statements(self.campaign.at)
+        return [
+            _lore(passage, passage.chunk_id in pinned, said.get(passage.source_id, NOTHING_SAID))
+            for passage in passages
+        ]
 
-    def _protected(self) -> set[str]:
-        with closing(Catalog.open(self.campaign.at.catalog)) as catalog:
-            return {source.source_id for source in catalog.sources(where="s.locked = 1")}
 
-
-def _lore(passage: Passage, pinned: bool, protected: bool) -> Item:
+def _lore(passage: Passage, pinned: bool, said: Statement) -> Item:
     return Item(
         id=passage.chunk_id, origin=KNOWLEDGE, kind="lore", authority=passage.class_, text=passage.exact_text,
         title=passage.title, place=tuple(passage.heading_path), source_id=passage.source_id,
         source_version_id=passage.source_version_id, source_fingerprint=passage.content_hash,
         priority=PRIORITIES.index(passage.priority) - 1, pinned=pinned, hidden=passage.visibility == "hidden",
-        protected=protected, spoiler_level=passage.spoiler_level, spoiler_tags=tuple(passage.spoiler_tags),
+        protected=said.protected, spoiler_level=passage.spoiler_level, spoiler_tags=tuple(passage.spoiler_tags),
+        roles=said.roles, known_by=said.known_by, known_from=said.known_from,
     )  # fmt: skip
 
 

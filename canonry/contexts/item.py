@@ -32,7 +32,8 @@ class Item:
     its place and its authority; `source_fingerprint` is that of what it was cut or made from.
 
     `roles` empty means every role that its kind allows. Greater `priority` comes first. `invalidated` says why it no
-    longer holds, and is empty while it does. `known_by` None means known to everyone, `known_from` is in story order.
+    longer holds, and is empty while it does. `known_by` None means known to everyone. `known_from` is in story order, or names a
+    chapter that has no place in it: nobody knows it then.
     """
 
     id: str
@@ -55,7 +56,7 @@ class Item:
     spoiler_level: int = 0
     spoiler_tags: tuple[str, ...] = ()
     known_by: tuple[str, ...] | None = None
-    known_from: int | None = None
+    known_from: int | str | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -113,7 +113,8 @@ class Journal:
                 )
         except sqlite3.IntegrityError:
             raise SessionClosed(
-                f"session {session_id} goes on in another process; `canonry session resume {session_id}` takes it from there"
+                f"session {session_id} goes on in another process; `canonry context select --session {session_id}` takes it "
+                "from there"
             ) from None
         return event
 

@@ -10,9 +10,11 @@ answer_key           hidden gold, expected verdicts: for judge alone
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from canonry.contexts.item import Item
 from canonry.eligibility import NARRATOR, Scope
-from canonry.perspective import knows
+from canonry.perspective import character, is_character, knows
 from canonry.text import fold
 
 WRITER, SIMULATION, BLIND_READER, JUDGE = "writer", "simulation", "blind_reader", "judge"
@@ -44,3 +46,13 @@ def why_not(item: Item, scope: Scope) -> str:
     if not knows(scope.role, scope.story_time, item.known_by, item.known_from):
         return "is not known to this character at that time"
     return ""
+
+
+def as_told(item: Item, role: str) -> Item:
+    """The item as it may be told to whoever acts for a role: who else is given it, or knows of it, is for those who tell."""
+    if fold(role) in _TELLERS:
+        return item
+    roles = tuple(name for name in item.roles if fold(name) == fold(role))
+    if not is_character(role):
+        return replace(item, roles=roles, known_by=None, known_from=None)
+    return replace(item, roles=roles, known_by=None if item.known_by is None else (character(role),))

@@ -32,6 +32,7 @@ from canonry.tokens import count_tokens
 
 Answered = tuple[Mapping[str, object], Mapping[str, Any]]  # what a call answers, and what its event keeps
 CHECKPOINT_EVERY = 20
+_LEFT_EARLIER = "left the selection when the session was taken up before; search and select again"
 _EXCERPT = 160  # characters
 _DEFAULT_LIMIT = 8
 
@@ -74,6 +75,20 @@ def fold(events: Sequence[Event]) -> State:
     return state
 
 
+def _untold(events: Sequence[Event]) -> list[dict[str, str]]:
+    """What earlier take-ups took out since something was last selected: whoever drives it may not have heard of it."""
+    found: list[dict[str, str]] = []
+    for event in events:
+        if event.kind == "select":
+            found = []
+        if event.kind == "resumed":
+            found += [
+                {"id": one["id"], "error": one["error"], "message": f"{named([one['id']])}: {_LEFT_EARLIER}"}
+                for one in event.body["stale"]
+            ]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What became of a selected item: empty `failure` where it is what it was."""
@@ -97,6 +112,9 @@ class Session:
         self.task = task
         self.state = state
         self.assembly: Assembly | None = None
+        self.stale: list[
+            dict[str, str]
+        ] = []  # what take-ups took out of the selection, until something is selected anew
 
     @property
     def calls(self) -> list[Call]:
@@ -111,7 +129,10 @@ class Session:
         }
 
     def opening(self) -> dict[str, object]:
-        """What a driver is told first: the task, the calls, the budget, what is pinned, and the items that are no passages."""
+        """What a driver is told first: the task, the calls, the budget, what is pinned, and the items that are no passages.
+
+        `stale` is what left the selection when the session was taken up, by id, with the failure.
+        """
         others = [item for item in self.inventory.others() if not item.pinned]
         return {
             "session": self.session_id, "task": self.task.task, "role": self.task.scope.role,
@@ -119,6 +140,7 @@ class Session:
             "budgets": asdict(self.task.budgets), "required": [ref.id for ref in self.task.required],
             "pinned": [candidate(item) for item in self.inventory.pinned()],
             "candidates": [candidate(item) for item in others], "selected": [ref.id for ref in self.state.selected],
+            "stale": self.stale,
         }  # fmt: skip
 
     def call(self, name: object, arguments: object) -> dict[str, object]:
@@ -163,6 +185,9 @@ class Session:
         if not self.state.stopped:
             kept = [asdict(one.ref) for one in verdicts if one.failure is None]
             stale = [{"id": one.ref.id, "error": type(one.failure).__name__} for one in verdicts if one.failure]
+            messages = [str(one.failure) for one in verdicts if one.failure]
+            earlier = _untold(self.journal.events(self.session_id))
+            self.stale = [*earlier, *(one | {"message": text} for one, text in zip(stale, messages, strict=True))]
             self._record("resumed", {"selected": kept, "stale": stale})
             self._checkpoint()
         return verdicts
@@ -212,6 +237,7 @@ class Session:
         raise_all(failures_of(self.inventory, refs))
         found = self.inventory.find(ref.id for ref in refs)
         selected = [Ref.of(found[ref.id]) for ref in refs]
+        self.stale = []
         told = {"selected": [{"id": ref.id, "tokens": found[ref.id].tokens} for ref in refs]}
         return told, {"selected": [asdict(ref) for ref in selected], "ids": [ref.id for ref in refs]}
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from canonry.canonlog.injection import inject
-from canonry.contexts.assembly import Ref, assemble
-from canonry.contexts.calls import DATA, FETCH, QUERY, Call, check, make_call, search_call
+from canonry.contexts.assembly import assemble
+from canonry.contexts.calls import AS_READ, DATA, FETCH, QUERY, REFS, Call, check, make_call, search_call
 from canonry.contexts.failures import MissingEvidence, named
 from canonry.contexts.inventory import Inventory
 from canonry.contexts.journal import open_journal
@@ -28,7 +28,7 @@ Run = Callable[[Mapping[str, Any]], Mapping[str, object]]
 _BUDGET = {"type": "integer", "minimum": 0, "maximum": 100_000}
 _ROLE = {"type": "string", "minLength": 1, "maxLength": 100}
 _LEVEL = {"type": "integer", "minimum": 0, "maximum": HIGHEST_LEVEL}
-_REF_ITEMS = {"type": "array", "maxItems": 1000, "items": {"type": "string", "minLength": 1, "maxLength": 200}}
+_MOST_LEFT = 20  # of what a pack left out, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +66,17 @@ def tools_for(inventory: Inventory, *, writing: bool = False) -> list[Tool]:
 
 _PACK = make_call(
     "pack",
-    "The passages that answer a question as one text for a prompt, whole passages within a budget of tokens, framed as data. "
-    f"{DATA}",
+    "The passages that answer a question as one text for a prompt, whole passages within a budget of tokens, framed as data; and "
+    f"what was left out, with the reason. {DATA}",
     ("query",),
     query=QUERY, budget=_BUDGET,
 )  # fmt: skip
 _ASSEMBLE = make_call(
     "assemble",
     "Put an exact set of items, chosen by you, into one text for a prompt. Each must be there for your role; what is pinned comes "
-    "by itself.",
+    f"by itself, and what is required must have been chosen and have room. {AS_READ}",
     ("items",),
-    items=_REF_ITEMS, hot=_BUDGET, working=_BUDGET,
+    items=REFS, required=REFS, hot=_BUDGET, working=_BUDGET,
 )  # fmt: skip
 _STATE = make_call("state", f"The accepted state of the running game, for your role. {DATA}")
 _INSPECT = make_call(
@@ -116,15 +116,16 @@ class _Tools:
         limits = Limits(given["budget"]) if "budget" in given else Limits()
         made = build_pack(self.inventory.campaign, given["query"], scope=self.inventory.scope, limits=limits)
         items = [{"id": item.passage.chunk_id, "title": item.name, "why": item.why} for item in made.items]
+        left = [{"id": one.chunk_id, "title": one.name, "reason": one.reason} for one in made.omitted[:_MOST_LEFT]]
         return {
             "text": made.text, "total_tokens": made.total_tokens, "items": items, "warnings": list(made.warnings),
-            "degraded": made.degraded,
+            "degraded": made.degraded, "left": left, "left_more": max(0, len(made.omitted) - _MOST_LEFT),
         }  # fmt: skip
 
     def assemble(self, given: Mapping[str, Any]) -> Mapping[str, object]:
         budgets = Budgets(**{name: given[name] for name in ("hot", "working") if name in given})
-        refs: list[Ref] = read_refs(given["items"])
-        return assemble(self.inventory, refs, budgets=budgets).as_json()
+        items, required = read_refs(given["items"]), read_refs(given.get("required", []))
+        return assemble(self.inventory, items, required, budgets=budgets).as_json()
 
     def state(self, given: Mapping[str, Any]) -> Mapping[str, object]:
         items = [item for item in self.inventory.others() if item.origin == "log"]

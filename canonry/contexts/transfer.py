@@ -16,6 +16,7 @@ from canonry import row_lines
 from canonry.canonlog.problem import InvalidData
 from canonry.contexts import journal as journals
 from canonry.contexts.blocks import parse_blocks
+from canonry.contexts.failures import ContextFailure
 from canonry.contexts.journal import Journal
 from canonry.contexts.selection import ref_problems
 from canonry.contexts.session import fold
@@ -148,6 +149,16 @@ def _are_refs(value: object) -> bool:
     )
 
 
+def _are_stale(value: object) -> bool:
+    """What a driver is told again: ids, and the names of failures that there are."""
+    kinds = {kind.__name__ for kind in ContextFailure.__subclasses__()}
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and str(one.get("error")) in kinds and not list(ref_problems([one.get("id")], "stale"))
+        and isinstance(one["id"], str)
+        for one in value
+    )  # fmt: skip
+
+
 def _is_state(value: object) -> bool:
     return (
         isinstance(value, dict)
@@ -169,7 +180,7 @@ _SHAPES: Mapping[str, Mapping[str, _Check]] = {
     "select": {"selected": _are_refs},
     "resumed": {
         "selected": _are_refs,
-        "stale": lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
+        "stale": _are_stale,
     },
     "refused": {"error": _is_text},
     "granted": {"granted_calls": _is_count, "granted_tokens": _is_count},

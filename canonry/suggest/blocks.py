@@ -111,7 +111,7 @@ def fit(blocks: Sequence[Block], language: str, budgets: Budgets) -> tuple[list[
     """(blocks that stay, in the order of the text; blocks that go, the first to go first).
 
     Knowledge goes by low score, equal scores by id, the last first. Where the whole is too long, knowledge goes so
-    before anything else, then inspirations, settings, outlines and chapters, of each the last named first.
+    before anything else, then inspirations, settings, outlines and chapters, of each the last one first: they are given in story order.
     """
     by_kind = {kind: [block for block in blocks if block.kind == kind] for kind in KINDS}
     by_kind[_KNOWLEDGE].sort(key=lambda block: (-(block.score or 0), block.source_id))

@@ -8,7 +8,7 @@ story time or before, that hold nothing with a forbidden tag. It stays readable 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 
@@ -76,9 +76,12 @@ def build_context(
     """The context that a binding makes for a scope; nothing is stored.
 
     RefusedBinding with every id that cannot be used. Scores, by which knowledge is dropped, are those of a suggestion.
+    Sources of any other kind stand in story order, and are dropped from its end.
     """
     with closing(Catalog.open(campaign.at.catalog)) as catalog:
         entries = {entry.entry_id: entry for entry in list_entries(catalog)}
+        placed = catalog.sources(where="s.reading_order IS NOT NULL")
+    orders = {source.source_id: source.facts.order for source in placed}
     texts = read_texts(campaign, scope, binding.all_ids)
     check_binding(binding, scope, campaign.at.campaign, texts, entries)
     scored = {one.entry.entry_id: one for one in score_all(campaign, scope, situation, binding.of_kind(KNOWLEDGE))}
@@ -86,7 +89,7 @@ def build_context(
     blocks = [
         _block(kind, source_id, texts[source_id], scored.get(source_id), language, budgets)
         for kind in KINDS
-        for source_id in binding.of_kind(kind)
+        for source_id in _in_story_order(binding.of_kind(kind), orders)
     ]
     kept, dropped = fit(blocks, language, budgets)
     counts = [(kind, sum(block.kind == kind for block in kept)) for kind in KINDS]
@@ -103,6 +106,11 @@ def build_context(
         campaign.at.campaign, scope.role, scope.spoiler_level, binding, render(kept, language), summary(counts, language),
         tuple(tags), tuple(kept), tuple(dropped), details,
     )  # fmt: skip
+
+
+def _in_story_order(source_ids: Sequence[str], orders: Mapping[str, int | None]) -> list[str]:
+    """By the `order` of the sources; after them those that have none, as the binding names them."""
+    return sorted(source_ids, key=lambda source_id: (orders.get(source_id) is None, orders.get(source_id) or 0))
 
 
 def _block(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from canonry.catalog import Catalog
-from canonry.eligibility import Scope
+from canonry.eligibility import Scope, failing, failing_of
 from canonry.errors import UsageError
 from canonry.timestamps import now
 from tests.conftest import Workshop
@@ -271,3 +271,20 @@ def test_a_chain_of_successors_leaves_the_last_and_no_ring_is_made(workshop: Wor
         catalog.supersede(ids[2], ids[0])
     catalog.close()
     assert [passage.title for passage in workshop.ask(at).retrieve("lamp").results] == ["c"]
+
+
+def test_the_clauses_against_many_rows_are_those_against_each(workshop: Workshop) -> None:
+    at = workshop.create()
+    for number, (text, _, _) in enumerate(CLAUSES.values()):
+        workshop.write(f"many/{number}.md", text.replace("blue", f"blue {number}"))
+    workshop.bring(at, workshop.root / "lore", decide="separate")
+    db = workshop.ask(at)._connection()
+    rows = [row for (row,) in db.execute("SELECT row FROM knowledge_chunk")]
+    asked = [asked for _, asked, _ in CLAUSES.values()] + [{"role": "npc:mara", "story_time": 1}]
+    for scope in {Scope(**{key: _as_given(value) for key, value in one.items()}) for one in asked}:
+        each = {row: found for row in rows if (found := failing(db, row, scope))}
+        assert failing_of(db, rows, scope) == each
+
+
+def _as_given(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

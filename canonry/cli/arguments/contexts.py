@@ -110,6 +110,7 @@ def _add_mcp(commands: Any) -> None:
         "With --task or --session the tools are the calls of that session, which keeps what is called. Needs canonry[mcp].",
     )  # fmt: skip
     add_scope(parser)
+    parser.set_defaults(role=None, spoiler_level=None, forbid_tags=None)  # a session has its own, and none beside them
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--task", type=Path, metavar="FILE", help="serve a session for this task; it names the role")
     which.add_argument("--session", metavar="ID", help="go on with this session")

@@ -60,6 +60,34 @@ def test_only_eyes_that_may_see_everything_are_told_what_is_withheld(run: Run) -
     assert "CELLARWORD" not in json.dumps(told)
 
 
+def test_who_else_is_given_lore_and_which_rule_withholds_it_is_for_the_narrator(
+    run: Run, workshop: Workshop, at: Layout
+) -> None:
+    said = "allowed_roles: [narrator, 'npc:mara', 'npc:secretname']\nknown_by: [mara, secretname]\nknown_from: 2"
+    path = workshop.write("oath.md", f"---\n{said}\n---\n# Oath\n\nOATHWORD.\n")
+    workshop.bring(at, path)
+    mara = ("--role", "npc:mara", "--story-time", "2", "--json")
+
+    def oath(*arguments: str) -> dict[str, object]:
+        items = json.loads(run("inspect", "--text", *arguments)[1])["items"]
+        return next(item for item in items if "OATHWORD" in item["text"])
+
+    everything = oath(*mara, "--as", "narrator")
+    assert everything["roles"] == ["narrator", "npc:mara", "npc:secretname"]
+    assert (everything["known_by"], everything["known_from"]) == (["mara", "secretname"], 2)
+    own = oath(*mara)
+    assert (own["roles"], own["known_by"], own["known_from"]) == (["npc:mara"], ["mara"], 2)
+    assert oath("--role", "narrator", "--json") == everything
+    for arguments in (("inspect", *mara), ("inspect", *mara[:2], "--json"), ("inspect", "--json"), ("inspect",)):
+        assert not [word for word in ("secretname", "hidden, for", "perspective") if word in str(run(*arguments))]
+    code, out, err = run("assemble", write(workshop, [everything["id"]]), *mara)
+    assert (code, "OATHWORD" in out, "secretname" in out + err) == (0, True, False)
+    code, out, err = run("inspect", "--as", "narrator")
+    assert "withheld: " in err
+    assert "visibility: is hidden: for the narrator alone" in err
+    assert "role: its source" in err
+
+
 def test_a_selection_is_printed_for_a_prompt(run: Run, workshop: Workshop) -> None:
     lamp = json.loads(run("inspect", "--json")[1])["items"][1]
     selection = write(workshop, {"selected": [{"id": lamp["id"], "fingerprint": lamp["fingerprint"]}]})

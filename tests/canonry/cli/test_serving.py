@@ -14,7 +14,20 @@ Run = Callable[..., tuple[int, str, str]]
     "options",
     [
         ("--more-calls", "3"),
-        ("--session", "x", "--role", "narrator"),
+        *(
+            (*which, *stated)
+            for which in (("--session", "x"), ("--task", "y"))
+            for stated in (
+                ("--role", "narrator"),
+                ("--role", "player"),
+                ("--spoiler-level", "0"),
+                ("--spoiler-level", "2"),
+                ("--forbid-tags", ""),
+                ("--forbid-tags", "ending"),
+                ("--story-time", "0"),
+                ("--as-of", "2026-03-01"),
+            )
+        ),
         ("--session", "x", "--write"),
         ("--session", "x", "--task", "y"),
         ("--role", "Bad Role"),
@@ -25,3 +38,14 @@ def test_options_that_cannot_stand_together_are_wrong_usage(
 ) -> None:
     workshop.create()
     assert run_cli("mcp", *options, "--data", workshop.data)[0] == 2
+
+
+def test_a_session_is_served_as_its_own_role_or_not_at_all(workshop: Workshop, run_cli: Run) -> None:
+    workshop.create()
+    code, out, err = run_cli(
+        "mcp", "--role", "player", "--as-of", "2026-03-01", "--session", "x", "--data", workshop.data
+    )
+    assert (code, out) == (2, "")
+    assert "leave --role, --as-of out" in err
+    code, _, err = run_cli("mcp", "--session", "x", "--data", workshop.data)
+    assert (code, "leave" in err) == (1, False), "nothing was stated, and the session is looked for"

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from canonry import open as open_data
+from canonry.contexts.journal import open_journal
+from canonry.contexts.session import resume
 from tests.conftest import Workshop
 
 Run = Callable[..., tuple[int, str, str]]
@@ -110,6 +113,44 @@ def test_wrong_options_are_wrong_usage(drive: Any, task: Path, run_cli: Run, wor
     code, _, err = drive("--task", task, lines=[])
     assert (code, "/budget/calls" in err) == (1, True)
     assert not (workshop.data / "raw" / "vell" / "sessions.sqlite").exists()
+
+
+def test_the_first_line_of_a_session_that_goes_on_says_what_became_stale(
+    drive: Any, task: Path, run_cli: Run, workshop: Workshop
+) -> None:
+    lamp, gate = id_of(run_cli, workshop, "whale"), id_of(run_cli, workshop, "gatekeeper")
+    opening, *_ = drive("--task", task, lines=[{"call": "select", "items": [lamp, gate]}])[1]
+    assert opening["stale"] == []
+    workshop.write("lamp.md", "---\nclass: canon\nvisibility: hidden\n---\n# Lamp\n\nSECRETWORD is its oil.\n")
+    assert run_cli("import", workshop.root / "lore", "--data", workshop.data)[0] == 0
+    code, answers, err = drive("--session", opening["session"], lines=[])
+    assert (code, answers[0]["selected"]) == (3, [gate])
+    assert [(one["id"], one["error"]) for one in answers[0]["stale"]] == [(lamp, "MissingEvidence")]
+    assert answers[0]["stale"][0]["message"] in err
+    assert "SECRETWORD" not in json.dumps(answers) + err
+    assert "hidden" not in json.dumps(answers[0]["stale"])
+
+
+def test_who_is_overtaken_is_told_a_command_that_goes_on(
+    drive: Any, task: Path, run_cli: Run, workshop: Workshop
+) -> None:
+    """For a session of any role: whoever drives one need not know its role and limits."""
+    task.write_text(json.dumps({"task": "Write.", "role": "writer", "spoiler_level": 2}))
+    session = drive("--task", task, lines=[])[1][0]["session"]
+    at = open_data(workshop.data).campaign("vell").at
+    with open_journal(at, write=True) as journal, open_data(workshop.data).campaign("vell") as campaign:
+        one, _ = resume(journal, campaign, session)
+        other, _ = resume(journal, campaign, session)
+        assert one.call("search", {"query": "lamp"})["ok"]
+        told = other.call("search", {"query": "lamp"})
+    assert told["error"] == "SessionClosed"
+    command = str(told["message"]).split("`")[1].split()
+    assert command == ["canonry", "context", "select", "--session", session]
+    code, answers, _ = drive(*command[3:], lines=[{"call": "stop"}])
+    assert (code, [answer["ok"] for answer in answers]) == (0, [True, True])
+    assert run_cli("session", "resume", session, "--data", workshop.data)[0] == 1
+    mine = ("--role", "writer", "--spoiler-level", "2", "--data", workshop.data)
+    assert run_cli("session", "resume", session, *mine)[0] == 0
 
 
 def test_a_killed_session_is_resumed_with_what_it_had(task: Path, run_cli: Run, workshop: Workshop) -> None:

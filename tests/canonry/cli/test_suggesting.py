@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +111,28 @@ def test_suggestions_are_joined_to_a_binding(data: Path, run_cli: Cli, binding: 
     binding.write_text("[]")
     assert run_cli("suggest", "--data", data, "--binding", binding)[0] == 1
     assert binding.read_text() == "[]"
+
+
+def test_the_next_command_is_for_the_same_chapter_goal_and_reader(data: Path, run_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "the binding.json"
+    stated = ("--chapter", "9", "--goal", "旧灯; it's $HOME\nat dusk", "--role", "narrator", "--spoiler-level", "2")
+    stated += ("--story-time", "4", "--forbid-tags", "a,b", "--lang", "en")
+    err = run_cli("suggest", "--data", data, "--binding", path, *stated)[2]
+    program, *arguments = shlex.split(err.partition("next: ")[2])
+    assert program == "canonry"
+    assert arguments[:4] == ["context", "build", "--binding", str(path)]
+    code, out, _ = run_cli(*arguments, "--data", data, "--json")
+    made = json.loads(out)
+    assert (code, made["chapter"], made["goal"]) == (0, "9", "旧灯; it's $HOME at dusk")
+    assert (made["role"], made["spoiler_level"], made["story_time"], made["language"]) == ("narrator", 2, 4, "en")
+    assert {"--forbid-tags", "a,b"} < {*arguments}
+    scores = {
+        one["entry_id"]: one["score"]
+        for one in json.loads(run_cli("suggest", "--data", data, "--json", *stated)[1])["suggestions"]
+    }
+    assert {item["id"]: item["score"] for item in made["preview"]} == scores
+    plain = run_cli("suggest", "--data", data, "--binding", tmp_path / "b.json", "--goal=-5 x")[2]
+    assert plain.endswith(f"next: canonry context build --binding {tmp_path / 'b.json'} --goal='-5 x'\n")
 
 
 def test_a_campaign_without_approved_entries_says_so(run_cli: Cli, tmp_path: Path) -> None:

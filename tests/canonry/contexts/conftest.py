@@ -71,6 +71,15 @@ def stock(workshop: Workshop, at: Layout) -> Stock:
     return take
 
 
+@pytest.fixture
+def foreign(workshop: Workshop, at: Layout) -> Item:
+    """An open item of another campaign in the same folder."""
+    other = workshop.create("othercampaign")
+    workshop.bring(other, workshop.write("elsewhere/guild.md", "# Guildhall\n\nFOREIGNWORD hangs in the guildhall.\n"))
+    (item,) = Inventory(workshop.ask(other), Scope()).items()
+    return item
+
+
 def id_of(inventory: Inventory, word: str) -> str:
     """The id of the only item that holds a word."""
     (found,) = [item.id for item in inventory.items() if word in item.text]

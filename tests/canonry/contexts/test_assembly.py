@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from contextlib import closing
 
 import pytest
@@ -15,6 +16,7 @@ from canonry.contexts.failures import (
     StaleReference,
     UnsatisfiablePin,
 )
+from canonry.contexts.item import Item
 from canonry.contexts.tiers import Budgets
 from canonry.layout import Layout
 from canonry.locking import writing
@@ -55,12 +57,28 @@ def test_what_is_forbidden_and_what_never_was_are_refused_in_the_same_words(stoc
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("told_all", [False, True])
+def test_an_item_of_another_campaign_is_not_there_and_no_more_is_said(
+    stock: Stock, foreign: Item, told_all: bool
+) -> None:
+    inventory = stock("narrator", spoiler_level=9)
+    told = set()
+    for ref in (Ref("nowhere"), Ref(foreign.id), Ref.of(foreign)):
+        for selected, required in (([ref], []), ([], [ref])):
+            with pytest.raises(MissingEvidence) as refused:
+                assemble(inventory, selected, required, told_all=told_all)
+            assert refused.value.ids == (ref.id,)
+            told.add(json.dumps(refused.value.as_json()).replace(ref.id, "?"))
+    assert len(told) == 1
+    assert not [word for word in ("FOREIGNWORD", "uildhall", "othercampaign", foreign.source_id) if word in str(told)]
+
+
 def test_eyes_that_may_see_everything_are_told_which_is_forbidden(stock: Stock) -> None:
     with pytest.raises(ForbiddenRole, match="answer_key is for judge alone") as refused:
         assemble(stock("writer"), [Ref("block:gold")], told_all=True)
     assert refused.value.ids == ("block:gold",)
     cellar = id_of(stock("narrator"), "CELLARWORD")
-    with pytest.raises(ForbiddenRole, match="out of sight of writer"):
+    with pytest.raises(ForbiddenRole, match="for writer: visibility: is hidden: for the narrator alone"):
         assemble(stock("writer"), [Ref(cellar)], told_all=True)
     with pytest.raises(MissingEvidence):
         assemble(stock("writer"), [Ref("nowhere")], told_all=True)

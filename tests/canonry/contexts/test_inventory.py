@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from canonry.canonlog.save import Save
 from canonry.contexts.item import in_order
+from canonry.contexts.roles import as_told
+from canonry.layout import Layout
 from tests.canonry.contexts.conftest import Stock, blocks, id_of
+from tests.conftest import Workshop
 
 EVERY_WORD = ("GOLDWORD", "SIMWORD", "PLANWORD", "TRACEWORD", "VEILWORD", "PASTWORD", "CELLARWORD", "ENDWORD")
 
@@ -93,4 +99,51 @@ def test_eyes_that_may_see_everything_are_told_what_is_withheld_and_why(stock: S
     assert "simulation alone" in told["block:sim"]
     assert "narrator alone" in told["block:veiled"]
     assert told["block:old"] == "no longer holds: its source has changed"
-    assert len([why for why in told.values() if "out of sight" in why]) == 2
+    rules = {"visibility: is hidden: for the narrator alone", "spoiler level: is of spoiler level 3"}
+    assert rules < {*told.values()}
+
+
+def test_lore_says_for_whom_it_is_and_who_knows_it_from_when(stock: Stock, workshop: Workshop, at: Layout) -> None:
+    workshop.write("flood.md", "---\nchapter: The Flood\norder: 4\n---\n# Flood\n\nWater.\n")
+    told: dict[str, tuple[object, ...]] = {"open": ((), None, None)}
+    for name, roles, by, since, read in (
+        ("both", "[writer, narrator]", "[mara, perrin_dray]", 3, (("narrator", "writer"), ("mara", "perrin_dray"), 3)),
+        ("chapter", "[]", "everyone", "The Flood", ((), None, 4)),
+        ("nowhen", "[]", "[]", "The Lost Chapter", ((), (), "The Lost Chapter")),
+    ):
+        said = f"allowed_roles: {roles}\nknown_by: {by}\nknown_from: {since}\n"
+        workshop.write(f"said/{name}.md", f"---\n{said}---\n# {name}\n\nSAID {name}.\n")
+        told[name] = read
+    workshop.write("said/open.md", "# open\n\nSAID open.\n")
+    workshop.bring(at, workshop.root / "lore")
+    items = {item.title: (item.roles, item.known_by, item.known_from) for item in stock("writer").items()}
+    assert {name: items[name] for name in told} == told
+
+
+def test_the_rules_against_lore_are_named_for_eyes_that_may_see_everything(
+    stock: Stock, workshop: Workshop, at: Layout
+) -> None:
+    told_to = "allowed_roles: [writer, narrator, npc:mara]\nknown_by: [mara]\nknown_from: 3\nspoiler_level: 2\n"
+    workshop.bring(at, workshop.write("plan.md", f"---\n{told_to}---\n# Plan\n\nSCHEMEWORD\n"))
+
+    def against(role: str, **scope: Any) -> str:
+        (why,) = [why for item, why in stock(role, **scope).excluded() if "SCHEMEWORD" in item.text]
+        return why
+
+    assert [rule.partition(":")[0] for rule in against("player").split("; ")] == ["spoiler level", "role"]
+    assert against("player", spoiler_level=2).endswith("is for narrator, npc:mara, writer")
+    early = against("npc:mara", spoiler_level=2, story_time=1)
+    assert early == "perspective: is not known to this character at that time"
+    plan = id_of(stock("writer", spoiler_level=2), "SCHEMEWORD")
+    found = stock("npc:mara", spoiler_level=2, story_time=1).reason_against(plan)
+    assert found is not None
+    assert found[1] == early
+    assert not [item for item, _ in stock("npc:mara", spoiler_level=2, story_time=3).excluded() if item.id == plan]
+
+
+def test_who_acts_for_a_role_is_told_what_concerns_that_role_alone() -> None:
+    (item,) = blocks({"id": "a", "text": "A", "roles": ["npc:mara", "player"], "known_by": ["mara", "perrin"]})
+    item = replace(item, known_from=3)
+    assert as_told(item, "Writer") == item
+    told = [(one.roles, one.known_by, one.known_from) for one in (as_told(item, "npc:mara"), as_told(item, "player"))]
+    assert told == [(("npc:mara",), ("mara",), 3), (("player",), None, None)]

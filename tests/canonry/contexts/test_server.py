@@ -16,11 +16,13 @@ import pytest
 
 from canonry.canonlog.save import Save, write_save
 from canonry.catalog import Catalog
+from canonry.contexts.item import Item
 from canonry.contexts.journal import open_journal
 from canonry.contexts.session import fold
 from canonry.dump import dump_rows
 from canonry.layout import Layout
 from tests.canonry.contexts.conftest import BLOCKS, Stock, id_of
+from tests.conftest import Workshop
 
 mcp = pytest.importorskip("mcp", reason="mcp (canonry[mcp]) is not installed")
 
@@ -72,6 +74,57 @@ def test_a_player_finds_reads_and_assembles(ask: Any, at: Layout) -> None:
     assert not at.sessions.exists()
 
 
+def test_what_is_put_together_is_what_was_read_and_holds_what_is_required(
+    ask: Any, stock: Stock, workshop: Workshop, at: Layout
+) -> None:
+    lamp, gate, cellar = (id_of(stock("narrator"), word) for word in ("whale oil", "gatekeeper", "CELLARWORD"))
+
+    async def assemble(client: Any, **arguments: Any) -> dict[str, Any]:
+        answer = await client.call_tool("assemble", arguments)
+        assert answer.is_error == ("error" in answer.structured_content)
+        return dict(answer.structured_content)
+
+    async def work(client: Any) -> None:
+        (read,) = (await client.call_tool("fetch", {"ids": [lamp]})).structured_content["items"]
+        ref = {key: read[key] for key in ("id", "fingerprint", "source_id")}
+        made = await assemble(client, items=[ref, gate], required=[ref])
+        assert [item["id"] for item in made["hot"]] == [lamp, "block:style"]
+        stale = await assemble(client, items=[{"id": lamp, "fingerprint": "0" * 32}])
+        assert (stale["error"], stale["ids"]) == ("StaleReference", [lamp])
+        lacking = await assemble(client, items=[gate], required=[lamp])
+        assert (lacking["error"], lacking["ids"]) == ("MissingEvidence", [lamp])
+        told = [await assemble(client, items=[gate], required=[id_]) for id_ in (cellar, "block:gold", "nowhere")]
+        assert {(one["error"], one["message"].replace(one["ids"][0], "?")) for one in told} == {
+            ("MissingEvidence", "'?': not there for player at spoiler level 0; search shows what is")
+        }
+        assert (await assemble(client, items=[{"id": lamp, "score": 1}]))["error"] == "MalformedCall"
+        workshop.bring(at, workshop.write("town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns tallow.\n"))
+        changed = await assemble(client, items=[ref])
+        assert (changed["error"], changed["ids"]) == ("StaleReference", [lamp])
+
+    ask(work)
+
+
+def test_a_pack_says_what_it_left_out_and_why_of_what_the_role_may_see(
+    ask: Any, workshop: Workshop, at: Layout
+) -> None:
+    long = "The lamp needs trimming each night, and again before dawn. " * 60
+    secret = f"# Lamp of SECRETNAME {{visibility=hidden}}\n\n{long}\n"
+    workshop.bring(at, workshop.write("long.md", f"---\nclass: canon\n---\n# Long lamp\n\n{long}\n\n{secret}"))
+
+    async def work(client: Any) -> dict[str, Any]:
+        return dict((await client.call_tool("pack", {"query": "lamp", "budget": 300})).structured_content)
+
+    made = ask(work)
+    assert [item["title"] for item in made["items"]] == ["town > Lamp"]
+    assert {tuple(one) for one in made["left"]} == {("id", "title", "reason")}
+    assert {one["title"] for one in made["left"]} == {"long > Long lamp"}
+    assert {one["reason"] for one in made["left"]} == {"over the whole budget"}
+    assert made["left_more"] == 0
+    assert "SECRETNAME" not in json.dumps(made)
+    assert "SECRETNAME" in json.dumps(ask(work, "--role", "narrator")["left"])
+
+
 def rows(at: Layout) -> list[bytes]:
     with closing(Catalog.open(at.catalog)) as catalog:
         return [*dump_rows(catalog)]
@@ -93,6 +146,36 @@ def test_nothing_that_a_client_says_lets_it_see_more(ask: Any, stock: Stock) -> 
     kinds = [answer.structured_content["error"] for answer in answers]
     assert kinds == [*["MalformedCall"] * 8, *["MissingEvidence"] * 3, "MalformedCall"]
     assert "CELLARWORD" not in "".join(answer.content[0].text for answer in answers)
+
+
+def test_an_item_of_another_campaign_is_not_there(ask: Any, foreign: Item) -> None:
+    whole = {"id": foreign.id, "fingerprint": foreign.fingerprint, "source_id": foreign.source_id}
+    pairs: list[tuple[str, Any, Any]] = [
+        ("fetch", {"ids": [foreign.id]}, {"ids": ["nowhere"]}), ("assemble", {"items": [whole]}, {"items": ["nowhere"]}),
+        ("remember", {"text": "x", "ids": [foreign.id]}, {"text": "x", "ids": ["nowhere"]}),
+        (
+            "why", {"chunk_id": foreign.id, "query": "x", "role": "player"},
+            {"chunk_id": "nowhere", "query": "x", "role": "player"},
+        ),
+    ]  # fmt: skip
+
+    async def work(client: Any) -> None:
+        for name, known, unknown in pairs:
+            told = []
+            for arguments, id_ in ((known, foreign.id), (unknown, "nowhere")):
+                answer = await client.call_tool(name, arguments)
+                assert answer.is_error
+                assert (answer.structured_content["error"], answer.structured_content["ids"]) == (
+                    "MissingEvidence",
+                    [id_],
+                )
+                told.append(answer.content[0].text.replace(id_, "?"))
+            assert told[0] == told[1], name
+            assert not [word for word in ("FOREIGNWORD", "uildhall", "othercampaign") if word in told[0]]
+        found = await client.call_tool("search", {"query": "FOREIGNWORD guildhall"})
+        assert found.structured_content["candidates"] == []
+
+    ask(work, "-c", "vell", "--role", "narrator", "--write")
 
 
 def test_a_narrator_looks_at_other_roles_within_its_own_sight(ask: Any, stock: Stock) -> None:
@@ -149,7 +232,7 @@ def test_a_game_that_goes_on_is_read_again(ask: Any, game: Save, tmp_path: Path)
     ask(work, "--save", path)
 
 
-def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, at: Layout, tmp_path: Path) -> None:
+def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, stock: Stock, at: Layout, tmp_path: Path) -> None:
     (tmp_path / "task.json").write_text(json.dumps({"task": "Write.", "role": "writer", "budget": {"calls": 4}}))
 
     async def begin(client: Any) -> str:
@@ -166,9 +249,15 @@ def test_a_session_is_driven_kept_and_gone_on_with(ask: Any, at: Layout, tmp_pat
         assert [ref.id for ref in fold(journal.events(session)).selected] == ["block:plan"]
 
     async def end(client: Any) -> Any:
+        (stale,) = (await client.call_tool("task", {})).structured_content["stale"]
+        assert (stale["id"], stale["error"]) == (lamp, "StaleReference")
         return (await client.call_tool("stop", {})).structured_content
 
     (tmp_path / "blocks.json").unlink()
+    with open_journal(at, write=True) as journal:
+        lamp, last = id_of(stock("writer"), "whale oil"), len(journal.events(session))
+        refs = [{"id": "block:plan"}, {"id": lamp, "fingerprint": "0" * 32}]
+        journal.append(session, last + 1, "select", {"selected": refs})
     again = ["-m", "canonry", "mcp", "--data", str(at.root), "--session", session]
 
     async def run() -> Any:

@@ -13,6 +13,7 @@ import pytest
 from canonry.canonlog.save import Save, write_save
 from canonry.contexts.assembly import Ref
 from canonry.contexts.failures import MalformedCall, SessionClosed
+from canonry.contexts.item import Item
 from canonry.contexts.journal import open_journal
 from canonry.contexts.session import CHECKPOINT_EVERY, Session, begin, fold, resume
 from canonry.contexts.task import Task
@@ -116,6 +117,30 @@ def test_what_is_forbidden_and_what_never_was_are_answered_alike(start: Begin, s
         assert len({*told}) == 1
 
 
+@pytest.mark.parametrize("call", ["fetch", "select"])
+def test_an_item_of_another_campaign_is_not_there_and_the_session_goes_on(
+    start: Begin, workshop: Workshop, at: Layout, foreign: Item, call: str
+) -> None:
+    refs: list[Any] = ["nowhere", foreign.id]
+    if call == "select":
+        refs.append({"id": foreign.id, "fingerprint": foreign.fingerprint, "source_id": foreign.source_id})
+    with start() as session:
+        assert session.call("select", {"items": ["block:plan"]})["ok"]
+        told = []
+        for ref in refs:
+            answer = session.call(call, {"ids" if call == "fetch" else "items": ["block:plan", ref]})
+            id_ = ref if isinstance(ref, str) else ref["id"]
+            assert (answer["ok"], answer["error"], answer["ids"]) == (False, "MissingEvidence", [id_])
+            told.append(answer["message"].replace(id_, "?"))
+        assert len({*told}) == 1
+        hidden = ("FOREIGNWORD", "uildhall", "othercampaign", foreign.source_id)
+        assert not [word for word in hidden if word in str(told)]
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        assert [ref.id for ref in again.state.selected] == ["block:plan"]
+        assert again.call("stop", {})["ok"]
+
+
 def test_a_task_that_allows_no_search_has_none(start: Begin) -> None:
     with start(searches=()) as session:
         assert session.call("search", {"query": "gate"})["error"] == "MalformedCall"
@@ -195,6 +220,36 @@ def test_a_session_is_rebuilt_from_its_events_and_held_against_today(
         assert [ref.id for ref in again.state.selected] == [capital, "block:plan"]
         assert again.left["calls"] == 49
         assert again.call("stop", {})["ok"]
+
+
+def test_whoever_drives_on_is_told_what_became_stale_until_it_selects_anew(
+    start: Begin, stock: Stock, workshop: Workshop, at: Layout
+) -> None:
+    inventory = stock("writer")
+    lamp, capital = id_of(inventory, "whale oil"), id_of(inventory, "Karth")
+    with start() as session:
+        assert session.opening()["stale"] == []
+        assert session.call("select", {"items": [lamp, capital]})["ok"]
+    workshop.bring(at, workshop.write("town.md", "---\nclass: canon\n---\n# Lamp\n\nThe lamp burns tallow.\n"))
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        told = again.opening()["stale"]
+    assert [(one["id"], one["error"]) for one in told] == [(lamp, "StaleReference")]
+    assert "changed since selected" in told[0]["message"]
+    workshop.bring(
+        at, workshop.write("capital.md", "---\nvisibility: hidden\n---\n# Vell\n\nThe capital of Vell is Karth.\n")
+    )
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        both = again.opening()["stale"]
+        assert {**both[0], "message": ""} == {**told[0], "message": ""}, "who drives now may not be who was told before"
+        assert [(one["id"], one["error"]) for one in both[1:]] == [(capital, "MissingEvidence")]
+        assert "hidden" not in json.dumps(both)
+        assert again.call("select", {"items": []})["ok"]
+        assert again.opening()["stale"] == []
+    with resumed(workshop, at, session.session_id) as again:
+        again.take_up()
+        assert again.opening()["stale"] == []
 
 
 def test_two_drivers_of_one_session_do_not_both_go_on(start: Begin, workshop: Workshop, at: Layout) -> None:

@@ -74,6 +74,27 @@ def test_it_ctx_02_the_system_prompt_holds_knowledge_blocks(story: Story) -> Non
     )
 
 
+def test_what_is_no_knowledge_stands_in_story_order_and_goes_from_its_end(story: Story) -> None:
+    for title, order in (("three", 3), ("one", 1), ("two", 2), ("loose", None), ("stray", None)):
+        story.tell(title, f"{title} " * 30, order=order)
+        story.tell(f"outline {title}", "A plan.", order=order)
+    titles = ["stray", "three", "one", "loose", "two"]
+    binding = Binding.of(
+        chapter=[story[title] for title in titles], outline=[story[f"outline {title}"] for title in titles]
+    )
+    campaign = story.workshop.ask(story.at)
+    context = build_context(campaign, binding, Scope())
+    wanted = ["one", "two", "three", "stray", "loose"]
+    assert [block.title for block in context.blocks] == [*wanted, *(f"outline {title}" for title in wanted)]
+    assert context.binding == binding, "what was confirmed is kept as it was"
+    for left, whole in ((["loose"], 900), (["loose", "stray"], 700), (["loose", "stray", "three"], 500)):
+        small = build_context(campaign, binding, Scope(), budgets=Budgets(whole=whole))
+        kept = [block.title for block in small.blocks]
+        assert kept == wanted[: len(wanted) - len(left)]
+        assert [one.block.title for one in small.dropped][-len(left) :] == left
+        assert small.system_prompt.index("】one") < small.system_prompt.index("】two")
+
+
 def test_every_kind_has_its_block_in_english_too(story: Story) -> None:
     ids = {kind: [story.tell(kind, f"A text of {kind}.")] for kind in ("chapter", "outline", "setting", "inspiration")}
     story.entry("Kael")
