@@ -10,13 +10,14 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from canonry import database, lexical, schemas, text
 from canonry.records import Document
+from stages.clustering import Place, clustered, runs
 from stages.hash import EXTENSIONS
 
 VERSION = f"1.{text.VERSION}"
@@ -26,7 +27,6 @@ _CHUNK_COLUMNS = (
     "chunk_index", "start_byte", "end_byte", "start_line", "end_line", "page", "token_count", "text_hash", "body_hash",
 )  # fmt: skip
 _WRITTEN = ["document_key", "chunk_id", "heading_path", "heading_terms", "body_terms", *_CHUNK_COLUMNS]
-_KEYS = ["document_key", "chunk_index", "spoiler_level", "spoiler_tags", "hidden"]
 _INSERT_CHUNK = "INSERT INTO knowledge_chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 
@@ -50,7 +50,7 @@ def build(
     `lay_out` is given the new (row, chunk id, text hash) rows, the build, and (fingerprint, spec) of the vectors in use; it
     makes a generation of vectors for them and returns what the store must say to name it, so that both are switched at once.
     """
-    rows = _clustered(parts, documents)
+    rows = clustered(parts, documents)
     with _writer(store) as db:
         before = int(db.execute("SELECT count(*) FROM knowledge_chunk").fetchone()[0])
         for table in ("document", "run", "knowledge_chunk", "chunk_terms", "common_term"):
@@ -76,7 +76,7 @@ def change(
 
     `sequence` is the catalog's, when the store is now up to date with it; None leaves that as it was.
     """
-    rows = _clustered(parts, add)
+    rows = clustered(parts, add)
     with _writer(store) as db:
         known = {row[0] for row in db.execute("SELECT version_id FROM document")}
         removed = _remove(db, {*remove, *(document.version_id for document in add)} & known)
@@ -104,59 +104,11 @@ def retitle(documents: Iterable[Document], store: Path) -> int:
     return changed
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a chunk goes, in the order of clustering."""
-
-    hidden: bool
-    level: int
-    order: tuple[int, str]
-    index: int
-    version_id: str
-    document_key: str
-    marks: tuple[int, str, int]  # of the text: level, tags as JSON, hidden
-
-
-def _clustered(parts: Sequence[Path], documents: Sequence[Document]) -> list[_Place]:
-    """A place for each chunk of each document, in the order in which rows are numbered."""
-    owners: dict[str, list[Document]] = {}
-    for document in documents:
-        owners.setdefault(document.key, []).append(document)
-    places: list[_Place] = []
-    for key, index, level, tags, hidden in _tuples(parts, _KEYS):
-        marks = (int(level), json.dumps(sorted(map(text.fold, tags)), ensure_ascii=False), int(hidden))
-        for document in owners.get(key, ()):
-            places.append(
-                _Place(
-                    bool(hidden),
-                    max(int(level), document.spoiler_level),
-                    document.order,
-                    int(index),
-                    document.version_id,
-                    key,
-                    marks,
-                )
-            )
-    places.sort(key=lambda place: (place.hidden, place.level, place.order, place.version_id, place.index))
-    return places
-
-
-def _tuples(parts: Sequence[Path], columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    seen: set[str] = set()
-    for part in parts:
-        table = schemas.read(part, schemas.CHUNK_CONTRACT, columns)
-        keys = table.column("document_key").to_pylist()
-        fresh = {key for key in keys if key not in seen}
-        seen |= fresh
-        values = [table.column(name).to_pylist() for name in columns]
-        yield from (row for row in zip(*values, strict=True) if row[0] in fresh)
-
-
 def _insert(
     db: sqlite3.Connection,
     parts: Sequence[Path],
     documents: Sequence[Document],
-    places: Sequence[_Place],
+    places: Sequence[Place],
     *,
     terms_only: bool,
 ) -> None:
@@ -171,7 +123,7 @@ def _insert(
     for part in parts:
         for batch in schemas.read(part, schemas.CHUNK_CONTRACT, _WRITTEN).to_batches(max_chunksize=2_000):
             _insert_batch(db, batch.to_pydict(), rows_of, titles, terms_only=terms_only)
-    db.executemany("INSERT INTO run VALUES (?,?,?,?,?,?)", _runs(places, first))
+    db.executemany("INSERT INTO run VALUES (?,?,?,?,?,?)", runs(places, first))
     db.executemany(
         "INSERT INTO document VALUES (?,?,?,?,?)",
         [(d.version_id, d.key, d.content_hash, EXTENSIONS[d.kind], counts[d.version_id]) for d in documents],
@@ -217,16 +169,6 @@ def _insert_batch(
     db.executemany("INSERT INTO chunk_terms VALUES (?,?,?,?)", terms)
     if not terms_only:
         db.executemany("INSERT INTO chunk_fts (rowid, title, heading, body) VALUES (?,?,?,?)", sorted(terms))
-
-
-def _runs(places: Sequence[_Place], first: int) -> Iterator[tuple[int, int, str, int, str, int]]:
-    """(first, last, version, level, tags, hidden) of each stretch of rows of one version and one set of marks."""
-    start = first
-    for row, place in enumerate(places, first):
-        after = places[row - first + 1] if row - first + 1 < len(places) else None
-        if after is None or (after.version_id, after.marks) != (place.version_id, place.marks):
-            yield (start, row, place.version_id, *place.marks)
-            start = row + 1
 
 
 _FORGET_TERMS = "INSERT INTO chunk_fts (chunk_fts, rowid, title, heading, body) VALUES ('delete',?,?,?,?)"
