@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from canonry import ranking, standing
 from canonry.catalog import Catalog
 from canonry.context import NO_CONTEXT, QueryContext, Surroundings
 from canonry.eligibility import NARRATOR, Scope, eligible_ranges, eligible_sources, failing_of, sight_of_all
-from canonry.errors import EmbedderError
+from canonry.errors import DamagedData, EmbedderError, IndexMissing
 from canonry.fuse import Fusion
 from canonry.gate import default_mode
 from canonry.layout import Layout
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from canonry.lexical import Ranges
 
 _Result = TypeVar("_Result")
+_PAST_TRIES = 5  # an index of an earlier time goes with each deletion
 
 
 @dataclass(slots=True)
@@ -108,17 +110,16 @@ class Campaign:
             source_types=source_types, tags=tags, entities=entities, sources=sources, forbid_tags=forbid_tags, as_of=as_of,
             story_time=story_time, context=context, rerank=rerank, explain=explain, copies=copies, judge=judge,
         )  # fmt: skip
-        asked = self._at(request.scope)
         if judge:
-            return self._judged(asked, request)
-        return asked._snapshots.at_one_moment(lambda snapshot: asked._answer(snapshot, request))
+            return self._judged(request)
+        return self._moment(request.scope, lambda there, snapshot: there._answer(snapshot, request))
 
-    def _judged(self, asked: Campaign, request: Request) -> Answer:
+    def _judged(self, request: Request) -> Answer:
         """The answer in the order of the judge, who is waited for when both stores are closed."""
         from canonry.judge import MOST_PASSAGES, Judge, judged
 
         wider = replace(request, limit=max(request.limit, MOST_PASSAGES))
-        answer, settings = asked._snapshots.at_one_moment(lambda s: (asked._answer(s, wider), s.settings.judge))
+        answer, settings = self._moment(request.scope, lambda there, s: (there._answer(s, wider), s.settings.judge))
         if self._judge is None or self._judge.settings != settings:
             self._judge = Judge(settings)
         return judged(answer, self._judge, request.limit)
@@ -129,8 +130,7 @@ class Campaign:
         `ranked(fusion)` of it is the order of the answer under that fusion. None where there is nothing to search for.
         """
         request = make_request(query, **asked)
-        there = self._at(request.scope)
-        found = there._snapshots.at_one_moment(lambda snapshot: there._find(snapshot, request))
+        found = self._moment(request.scope, lambda there, snapshot: there._find(snapshot, request))
         return found.pool, "; ".join(found.degraded) or None
 
     def why(self, chunk_id: str, query: str, *, as_narrator: bool = False, **asked: Unpack[Asked]) -> Verdict:
@@ -140,9 +140,10 @@ class Campaign:
         narrator what another role's question did with any chunk.
         """
         request = make_request(query, **asked)
-        there = self._at(request.scope)
         told = as_narrator or request.scope.role == NARRATOR
-        return there._snapshots.at_one_moment(lambda snapshot: there._why(snapshot, request, chunk_id, told_all=told))
+        return self._moment(
+            request.scope, lambda there, snapshot: there._why(snapshot, request, chunk_id, told_all=told)
+        )
 
     def _why(self, snapshot: Snapshot, request: Request, chunk_id: str, *, told_all: bool) -> Verdict:
         ranked = self._find(snapshot, request).ranked(snapshot.settings.fusion)
@@ -159,8 +160,21 @@ class Campaign:
 
         A chunk that the scope sees, or that is not there, is absent.
         """
-        there = self._at(scope)
-        return there._snapshots.at_one_moment(lambda snapshot: _rules_against(snapshot.db, scope, chunk_ids))
+        return self._moment(scope, lambda there, snapshot: _rules_against(snapshot.db, scope, chunk_ids))
+
+    def _moment(self, scope: Scope, work: Callable[[Campaign, Snapshot], _Result]) -> _Result:
+        """What `work` makes of the campaign as of the scope's time, and of a snapshot of it.
+
+        An index of an earlier time that a deletion takes away meanwhile is made anew, of what is left.
+        """
+        for left in reversed(range(_PAST_TRIES)):
+            there = self._at(scope)
+            try:
+                return there._snapshots.at_one_moment(partial(work, there))
+            except (IndexMissing, DamagedData):
+                if there is self or there.at.lexical.exists() or not left:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     def _at(self, scope: Scope) -> Campaign:
         return self if scope.as_of is None else self._at_that_time(scope.as_of)
@@ -182,8 +196,7 @@ class Campaign:
 
         Only what the scope may see; a named chunk that it does not see is absent.
         """
-        asked = self._at(scope)
-        return asked._snapshots.at_one_moment(lambda snapshot: asked._standing(snapshot, scope, chunk_ids))
+        return self._moment(scope, lambda there, snapshot: there._standing(snapshot, scope, chunk_ids))
 
     def _standing(
         self, snapshot: Snapshot, scope: Scope, chunk_ids: Sequence[str]
@@ -197,9 +210,8 @@ class Campaign:
 
     def corrections(self, scope: Scope, passages: Sequence[Passage]) -> dict[tuple[str, str], list[Passage]]:
         """(version id, chunk id) of each passage that others correct -> those of them that the scope may see, the latest first."""
-        asked = self._at(scope)
         keys = [(passage.source_version_id, passage.chunk_id) for passage in passages]
-        return asked._snapshots.at_one_moment(lambda snapshot: asked._corrections(snapshot, scope, keys))
+        return self._moment(scope, lambda there, snapshot: there._corrections(snapshot, scope, keys))
 
     def _corrections(
         self, snapshot: Snapshot, scope: Scope, keys: Sequence[tuple[str, str]]
@@ -210,26 +222,23 @@ class Campaign:
 
     def count(self, scope: Scope) -> int:
         """How many passages the scope may see."""
-        asked = self._at(scope)
-        return asked._snapshots.at_one_moment(lambda snapshot: len(asked._snapshots.eligible(snapshot.db, scope)))
+        return self._moment(scope, lambda there, snapshot: len(there._snapshots.eligible(snapshot.db, scope)))
 
     def survey(self, scope: Scope, work: Callable[[Iterator[Passage]], _Result]) -> _Result:
         """What `work` makes of every passage that the scope may see, by row; all of one moment."""
-        asked = self._at(scope)
 
-        def each(snapshot: Snapshot) -> Iterator[Passage]:
-            assemble = Assembler(snapshot.db, asked.at, [], "", explain=False)
-            for first, last in asked._snapshots.eligible(snapshot.db, scope).pairs:
+        def each(there: Campaign, snapshot: Snapshot) -> Iterator[Passage]:
+            assemble = Assembler(snapshot.db, there.at, [], "", explain=False)
+            for first, last in there._snapshots.eligible(snapshot.db, scope).pairs:
                 rows = snapshot.db.execute("SELECT row FROM knowledge_chunk WHERE row BETWEEN ? AND ?", (first, last))
                 for (row,) in rows.fetchall():
                     yield assemble.passage(row, 0.0, 0)
 
-        return asked._snapshots.at_one_moment(lambda snapshot: work(each(snapshot)))
+        return self._moment(scope, lambda there, snapshot: work(each(there, snapshot)))
 
     def sources_in_sight(self, scope: Scope) -> set[str]:
         """Ids of the sources of which the scope may see at least one passage."""
-        asked = self._at(scope)
-        return asked._snapshots.at_one_moment(lambda snapshot: eligible_sources(snapshot.db, scope))
+        return self._moment(scope, lambda there, snapshot: eligible_sources(snapshot.db, scope))
 
     def _answer(self, snapshot: Snapshot, request: Request) -> Answer:
         found = self._find(snapshot, request)

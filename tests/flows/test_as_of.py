@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
+from canonry.eligibility import Scope
+from canonry.errors import IndexMissing
 from canonry.layout import Layout
-from canonry.timestamps import now
+from canonry.retrieval import Passage
+from canonry.timestamps import now, parse_instant
 from flows.as_of import forget_past, index_as_of
 from tests.conftest import Workshop
 
@@ -53,3 +57,33 @@ def test_what_is_forgotten_is_made_again(then: tuple[Layout, str], workshop: Wor
         assert passage.exact_text == "The okapi did it."
         forget_past(at)
         assert not (at.index / "as-of").exists()
+
+
+def test_an_index_that_a_deletion_takes_away_while_it_is_read_is_made_anew(
+    then: tuple[Layout, str], workshop: Workshop
+) -> None:
+    at, instant = then
+    workshop.bring(at, workshop.write("b.md", "A lamp.\n"))
+    scope = Scope(as_of=parse_instant(instant))
+    read = []
+
+    def work(passages: Iterator[Passage]) -> list[str]:
+        read.append(index_as_of(at, instant).lexical)
+        if len(read) == 1:
+            forget_past(at)
+            raise FileNotFoundError(2, "gone", str(read[0]))
+        return [passage.exact_text for passage in passages]
+
+    with workshop.ask(at) as campaign:
+        assert campaign.survey(scope, work) == ["The okapi did it."]
+        assert len(read) == 2
+        for path in (at.catalog, at.lexical):
+            assert path.exists()
+
+
+def test_a_live_index_that_is_gone_is_not_waited_for(then: tuple[Layout, str], workshop: Workshop) -> None:
+    at, _ = then
+    with workshop.ask(at) as campaign:
+        at.lexical.unlink()
+        with pytest.raises(IndexMissing, match="has no index yet"):
+            campaign.retrieve("okapi")
