@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from canonry import lexical
 from canonry.context import read_terms
 from canonry.lexical import Hit
-from canonry.text import FUNCTION_WORDS, Query, is_unspaced
+from canonry.text import CHATTER, FUNCTION_WORDS, Query, is_unspaced
 
 COMMON_FROM = 0.01  # share of the rows above which the index counts a term; a rarer one is taken at half of that
 ENOUGH_SHARE = 0.4  # of the question's weight in one passage
@@ -44,7 +44,7 @@ class Floor:
         self._db = db
         asked = [*query.terms, *query.prefixes, *(term for phrase in query.phrases for term in phrase)]
         terms = [term for term in dict.fromkeys(asked) if term not in FUNCTION_WORDS]
-        self._asks_nothing = not terms and not query.phrases  # "and then what?"
+        self._asks_nothing = CHATTER.issuperset(terms) and not query.phrases  # "and then what?", "tell me something"
         terms = terms or asked
         self._rows = int(lexical.meta(db, "rows") or 0)
         self._weights = _weights(db, terms, self._rows)

@@ -216,7 +216,9 @@ FUNCTION_WORDS = _FUNCTION_PAIRS | frozenset(
         "hers herself him himself his how i if in into is it its itself just me more most my myself no nor not of off on "
         "once only or other our ours out over own same she should so some such than that the their theirs them then "
         "there these they this those through to too under until up very was we were what when where which while who "
-        "whom whose why will with would you your yours tell something anything everything please "
+        "whom whose why will with would you your yours "
         "didn doesn wasn weren isn aren couldn shouldn wouldn won don hasn haven hadn t s re ve ll d m"
     ).split()
 )
+# Words that ask for an answer and not for a subject: a question of these and of function words asks about nothing.
+CHATTER = frozenset(index_terms("tell something anything everything please know say").split())
