@@ -50,8 +50,8 @@ class Fusion:
 
         `coverage` is the share (0 to 1) of the question's weight that the best passage by words holds: where that is
         all, meaning counts for LEAST_ALPHA, where nothing, for MOST_ALPHA, and between them in proportion. On each of
-        eleven pairs of a collection and an embedder this is at least as good as words alone, which no fixed alpha is
-        (benchmarks/README.md).
+        eleven pairs of a collection and an embedder this is at least as good as words alone, and a fixed alpha that is
+        too gains half as much (benchmarks/README.md).
         """
         if self.method != "convex" or self.alpha is not None:
             return self
