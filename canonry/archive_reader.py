@@ -33,8 +33,8 @@ from canonry.layout import is_campaign_id
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
-# what zipfile and zlib raise on bytes that are no sound zip; NotImplementedError is theirs for an unknown packing
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError, ValueError)
+# what zipfile and zlib raise on bytes that are no sound zip; for a packing that they do not know, a kind of RuntimeError
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, RuntimeError, ValueError)
 
 
 class ArchiveReader:

@@ -124,9 +124,6 @@ def _check_session(journal: Journal, session_id: str) -> None:
         if not isinstance(json.loads(journal.artifact(name))["text"], str):
             raise ValueError("its context holds something else")
     fold(events)
-    for event in events:
-        if event.kind == "checkpoint":
-            fold([event])
 
 
 def _is_text(value: object) -> bool:
