@@ -43,8 +43,8 @@ class Floor:
     def __init__(self, db: sqlite3.Connection, query: Query) -> None:
         self._db = db
         asked = [*query.terms, *query.prefixes, *(term for phrase in query.phrases for term in phrase)]
-        terms = [term for term in dict.fromkeys(asked) if term not in FUNCTION_WORDS]
-        self._asks_nothing = CHATTER.issuperset(terms) and not query.phrases  # "and then what?", "tell me something"
+        terms = [term for term in dict.fromkeys(asked) if term not in FUNCTION_WORDS and term not in CHATTER]
+        self._asks_nothing = not terms and not query.phrases  # "and then what?", "tell me something"
         terms = terms or asked
         self._rows = int(lexical.meta(db, "rows") or 0)
         self._weights = _weights(db, terms, self._rows)

@@ -220,5 +220,5 @@ FUNCTION_WORDS = _FUNCTION_PAIRS | frozenset(
         "didn doesn wasn weren isn aren couldn shouldn wouldn won don hasn haven hadn t s re ve ll d m"
     ).split()
 )
-# Words that ask for an answer and not for a subject: a question of these and of function words asks about nothing.
+# Words that ask for an answer and not for a subject: whether a passage holds them does not tell whether it answers.
 CHATTER = frozenset(index_terms("tell something anything everything please know say").split())

@@ -129,6 +129,17 @@ def test_a_question_about_nothing_gets_nothing(workshop: Workshop, query: str, a
     assert bool(workshop.ask(at).retrieve(query).results) is answered  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    "query", ["tell me about Bram", "what do you know of Bram?", "please say something about Bram"]
+)
+def test_how_a_person_asks_does_not_keep_the_answer_away(workshop: Workshop, query: str) -> None:
+    """In a small campaign a name that stands everywhere weighs little, and `tell`, which stands nowhere, weighed much."""
+    at = bring(
+        workshop, {"a.md": "Bram keeps the ferry.\n", "b.md": "Bram never sleeps.\n", "c.md": "Bram is a duke.\n"}
+    )
+    assert len(workshop.ask(at).retrieve(query).results) == 3  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("query", ["的", "是什么？", "这是谁的", "为什么？"])
 def test_a_chinese_question_without_a_subject_gets_nothing(workshop: Workshop, query: str) -> None:
     at = bring(workshop, {"zh.md": "这是老守卫的城门，夜里是关闭的，为什么？谁的？\n", "a.md": "河\n"})
